@@ -1,0 +1,88 @@
+"""Errors on the wire: exit codes, the words for programs, the sentences for people.
+
+An error is `{code, message, data}`. `code` is the exit code that the command
+line ends with; `data.reason` is a word from `REASONS` that a program can match.
+"""
+
+DONE = 0
+FAILED = 1
+USAGE = 2
+NOT_FOUND = 3
+CREDENTIALS = 4
+RATE_LIMITED = 5
+APPROVAL_NEEDED = 6
+OVERFLOW = 7
+BUSY = 8
+CUT = 9
+NO_DAEMON = 69
+STORAGE = 74
+TIME_LIMIT = 124
+INTERRUPTED = 130
+PIPE_CLOSED = 141
+TERMINATED = 143
+
+EXIT_CODES: dict[int, str] = {
+    DONE: "done (also when a person said no)",
+    FAILED: "the turn failed, was refused, or someone else interrupted it; "
+    "invalid schema output; no code block for -x",
+    USAGE: "wrong usage: also an unknown model, an empty prompt, "
+    "an unreadable or binary file, a bad configuration",
+    NOT_FOUND: "no such conversation or job, or more than one",
+    CREDENTIALS: "no or wrong credentials, or no provider",
+    RATE_LIMITED: "rate limited",
+    APPROVAL_NEEDED: "an approval was needed and could not be asked for",
+    OVERFLOW: "the conversation or the prompt does not fit the model's window",
+    BUSY: "the conversation is busy",
+    CUT: "the answer was cut by a length limit",
+    NO_DAEMON: "no daemon, or one that speaks another protocol",
+    STORAGE: "storage failed",
+    TIME_LIMIT: "the time limit was reached",
+    INTERRUPTED: "interrupted",
+    PIPE_CLOSED: "standard output was closed; the turn goes on",
+    TERMINATED: "terminated",
+}
+
+REASONS: dict[str, int] = {
+    # the message itself
+    "malformed": USAGE,  # no valid MessagePack-RPC message, or one over a limit
+    "unknown_method": USAGE,
+    "bad_params": USAGE,
+    "hello_needed": USAGE,
+    "wrong_protocol": NO_DAEMON,
+    "draining": NO_DAEMON,
+    "too_many_connections": BUSY,
+    "not_permitted": NO_DAEMON,
+    "internal": FAILED,
+    # conversations and turns
+    "conversation_not_found": NOT_FOUND,
+    "conversation_ambiguous": NOT_FOUND,
+    "no_terminal": NOT_FOUND,
+    "turn_not_found": NOT_FOUND,
+    "question_not_found": NOT_FOUND,
+    "job_not_found": NOT_FOUND,
+    "blob_not_found": NOT_FOUND,
+    "bad_name": USAGE,
+    "name_taken": USAGE,
+    "empty_prompt": USAGE,
+    "key_reused": USAGE,
+    "bad_blob": USAGE,
+    "busy": BUSY,
+    "overflow": OVERFLOW,
+    "storage_failed": STORAGE,
+    "turn_failed": FAILED,
+    "interrupted": FAILED,
+    "withdrawn": FAILED,
+    "time_limit": TIME_LIMIT,
+    # providers
+    "unknown_model": USAGE,
+    "bad_config": USAGE,
+    "not_configured": CREDENTIALS,
+    "secrets_needed": CREDENTIALS,
+    "unauthenticated": CREDENTIALS,
+    "rate_limited": RATE_LIMITED,
+    "refused": FAILED,
+    "unavailable": FAILED,
+    "bad_answer": FAILED,
+    "length": CUT,
+}
+"""Every `data.reason`, with the code that it comes with."""

@@ -1,0 +1,492 @@
+"""Every method and notification: names, parameters, results, one sentence each.
+
+`METHODS` and `NOTIFICATIONS` are the whole of it; `docs/reference/protocol.md`
+is generated from them. Parameters travel as one map of named arguments; one
+that is None may be left out. Times `*_at` are unix seconds, `*_s` seconds.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, NamedTuple
+
+MESSAGE_LIMIT_BYTES = 1024 * 1024
+"""The largest message, either way."""
+HELLO_LIMIT_BYTES = 64 * 1024
+"""The largest first message: nothing is known of the peer yet."""
+NESTING_LIMIT = 32
+"""Lists and maps within each other, the message itself counted as 1."""
+CONTAINER_LIMIT = 20_000
+"""Lists and maps in one message: 1 MiB of empty maps would be 65 MiB of memory."""
+BLOB_LIMIT_BYTES = 32 * 1024 * 1024
+BLOB_CHUNK_BYTES = 256 * 1024
+"""What one `blob/put` or `blob/read` carries at the most."""
+
+Map = dict[str, Any]
+ConversationId = Annotated[str, "the conversation's full id"]
+TurnId = Annotated[str, "the turn's id"]
+Cursor = Annotated[str | None, "where to go on: the last answer's `next_cursor`"]
+Limit = Annotated[int, "how many at most"]
+TerminalId = Annotated[str | None, "who the caller's terminal is; it is bound to the conversation"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Which conversation is meant."""
+
+    kind: Annotated[
+        Literal["new", "id", "session", "terminal"],
+        "`new`: create one; `id`: this full id; `session`: exact id, else exact name, else an id "
+        "prefix of 4 or more, else (with `create`) a new one of that name; `terminal`: the "
+        "conversation that `value` names was last used by that terminal",
+    ]
+    value: Annotated[str | None, "the id, name, prefix or terminal; for `new` a name"] = None
+    create: Annotated[bool, "with `session`: create the conversation if it is not there"] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptPart:
+    """One piece of a prompt: its words, an attached text, or a blob put before."""
+
+    type: Literal["text", "blob"]
+    text: Annotated[str | None, "the text, at most 256 KiB of UTF-8"] = None
+    name: Annotated[str | None, "where an attached text came from: `stdin` or a path"] = None
+    sha256: Annotated[str | None, "for a blob: its digest, in hex"] = None
+    bytes: Annotated[int | None, "for a blob: its size"] = None
+    media_type: Annotated[str | None, "for a blob: `text/plain`, `image/png`, ..."] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnOptions:
+    """What a prompt asks for beyond its words; what is left out is decided by settings."""
+
+    model: Annotated[str | None, "`provider/model` or an alias"] = None
+    system: Annotated[str | None, "a system prompt"] = None
+    detach: Annotated[bool, "the turn may wait for a person for 24 hours"] = False
+    timeout_s: Annotated[float | None, "end the turn after this long, with code 124"] = None
+    temperature: float | None = None
+    max_output_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hello:
+    client: Annotated[str, "the program's name"]
+    version: Annotated[str, "the program's version"]
+    protocol: Annotated[int, "the major version of the protocol that it speaks"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HelloResult:
+    protocol: int
+    version: str
+    pid: int
+    boot_id: Annotated[str, "changes with every start of the daemon"]
+    capabilities: list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnStart:
+    target: Target
+    key: Annotated[str, "a UUID made by the client: the same key is the same turn"]
+    parts: list[PromptPart]
+    options: TurnOptions = TurnOptions()
+    busy: Annotated[Literal["queue", "fail"], "when a turn is running or queued"] = "queue"
+    ephemeral: Annotated[bool, "keep the conversation in memory only"] = False
+    cwd: Annotated[str | None, "the caller's working directory"] = None
+    env: Annotated[dict[str, str] | None, "the caller's variables, allow-listed"] = None
+    secrets: Annotated[dict[str, str] | None, "the caller's provider keys; never stored"] = None
+    terminal: TerminalId = None
+    follow: Annotated[bool, "subscribe from the prompt's own seq"] = False
+    interactive: Annotated[bool, "a person is there who could answer questions"] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnStartResult:
+    turn_id: str
+    conversation_id: str
+    seq: Annotated[int, "the seq of the prompt's own event"]
+    position: Annotated[int, "how many turns are before it"]
+    created: Annotated[bool, "the conversation is new"] = False
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnRef:
+    conversation_id: ConversationId
+    turn_id: TurnId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnWait:
+    conversation_id: ConversationId
+    turn_id: TurnId
+    timeout_s: Annotated[float, "answer after this long even if the turn is not over"] = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnState:
+    conversation_id: str
+    turn_id: str
+    state: Literal["queued", "running", "finished"]
+    outcome: str | None = None
+    code: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionAnswer:
+    conversation_id: ConversationId
+    question_id: str
+    digest: Annotated[str, "the question's digest: an answer to what was shown, nothing else"]
+    decision: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """Nothing more to say than that it is done, and durable."""
+
+    conversation_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationCreate:
+    name: str | None = None
+    model: str | None = None
+    system: str | None = None
+    terminal: TerminalId = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationSummary:
+    id: str
+    name: str | None
+    title: str | None
+    model: str | None
+    state: Annotated[Literal["needs_you", "working", "idle", "stored"], "`idle`: live and at rest"]
+    message_count: int
+    last_seq: int
+    created_at: float
+    updated_at: float
+    queued: Annotated[int, "prompts that wait"] = 0
+    ephemeral: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationList:
+    cursor: Cursor = None
+    limit: Limit = 50
+    live: Annotated[bool, "only those that the daemon has in memory"] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationPage:
+    data: list[ConversationSummary]
+    total: int
+    next_cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationRead:
+    conversation_id: ConversationId
+    after_seq: int = 0
+    limit: Limit = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventPage:
+    data: Annotated[list[Map], "events, in the order of their seq"]
+    next_after_seq: Annotated[int | None, "read on after this one; None: that was the last"] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationSubscribe:
+    conversation_id: ConversationId
+    after_seq: Annotated[int, "events after this one"] = 0
+    limit: Limit = 200
+    interactive: Annotated[bool, "a person is there who could answer questions"] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubscribeResult:
+    data: Annotated[list[Map], "events, in the order of their seq"]
+    next_after_seq: Annotated[
+        int | None, "not the last page: subscribe again after this seq; None: you are subscribed"
+    ] = None
+    live: Annotated[list[Map], "the text so far of running items: {turn_id, item_id, kind, text}"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationRef:
+    conversation_id: ConversationId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationResolve:
+    target: Target
+    bind: Annotated[str | None, "make it the conversation of this terminal"] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationNote:
+    conversation_id: ConversationId
+    text: str
+    level: Literal["command", "result", "warning"] = "command"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationRename:
+    conversation_id: ConversationId
+    name: Annotated[str | None, "None takes the name away"] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlobPut:
+    sha256: Annotated[str, "the digest of the whole, in hex"]
+    size: Annotated[int, "the size of the whole in bytes"]
+    offset: int
+    bytes: Annotated[bytes, "this chunk"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlobPutResult:
+    received: int
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlobRead:
+    sha256: str
+    offset: int = 0
+    limit: Annotated[int, "bytes"] = BLOB_CHUNK_BYTES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlobReadResult:
+    bytes: Annotated[bytes, "this chunk"]
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobList:
+    cursor: Cursor = None
+    limit: Limit = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRecord:
+    id: str
+    kind: str
+    state: Literal["available", "executing", "completed", "cancelled", "discarded"]
+    conversation_id: str | None
+    attempt: int
+    max_attempts: int
+    run_at: float
+    created_at: float
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobPage:
+    data: list[JobRecord]
+    next_cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRef:
+    job_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelList:
+    secrets: Annotated[dict[str, str] | None, "the caller's provider keys; never stored"] = None
+    env: Annotated[dict[str, str] | None, "the caller's variables, allow-listed"] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRecord:
+    name: Annotated[str, "`provider/model`"]
+    provider: str
+    context_window: Annotated[int | None, "tokens"] = None
+    default: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelPage:
+    data: list[ModelRecord]
+    warnings: Annotated[list[str], "providers that could not be asked, and why"]
+    next_cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigRead:
+    pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigReadResult:
+    path: str
+    settings: Map
+    warnings: list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigWrite:
+    key: Annotated[str, "a dotted name, such as `default_model`"]
+    value: Annotated[Any, "the new value; None removes the key"] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Empty:
+    pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DaemonStatus:
+    pid: int
+    version: str
+    protocol: int
+    boot_id: str
+    uptime_s: float
+    rss_bytes: int
+    sessions: Annotated[int, "conversations in memory"]
+    jobs: Annotated[int, "jobs that are not over"]
+    clients: int
+    socket: str
+    data: Annotated[str, "the data directory"]
+    sqlite: Annotated[str, "the version of SQLite"]
+    draining: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DaemonStop:
+    wait_s: Annotated[float, "how long running turns may take to end by themselves"] = 20.0
+
+
+class Method(NamedTuple):
+    """One method: the shapes of its parameters and result, and what it does."""
+
+    params: type
+    result: type
+    text: str
+
+
+METHODS: dict[str, Method] = {
+    "hello": Method(
+        Hello,
+        HelloResult,
+        "Say who you are. Always the first request; the next may follow in the same write.",
+    ),
+    "turn/start": Method(
+        TurnStart,
+        TurnStartResult,
+        "Accept a prompt. The answer means that it is stored and will get exactly one turn.",
+    ),
+    "turn/interrupt": Method(
+        TurnRef, TurnState, "Stop a running turn; what it said so far is kept."
+    ),
+    "turn/withdraw": Method(TurnRef, TurnState, "Take a queued prompt back."),
+    "turn/wait": Method(TurnWait, TurnState, "Answer when the turn is over."),
+    "question/answer": Method(QuestionAnswer, Done, "Answer a question; the first answer wins."),
+    "conversation/create": Method(
+        ConversationCreate, ConversationSummary, "Create an empty conversation."
+    ),
+    "conversation/list": Method(
+        ConversationList, ConversationPage, "List conversations, the newest first."
+    ),
+    "conversation/read": Method(ConversationRead, EventPage, "Read a page of events."),
+    "conversation/subscribe": Method(
+        ConversationSubscribe,
+        SubscribeResult,
+        "Read events up to the last one and get every later one as a notification.",
+    ),
+    "conversation/unsubscribe": Method(ConversationRef, Done, "Get no more notifications."),
+    "conversation/resolve": Method(
+        ConversationResolve, ConversationSummary, "Find the conversation that is meant."
+    ),
+    "conversation/note": Method(
+        ConversationNote, Done, "Keep a notice: people see it, models never do."
+    ),
+    "conversation/rename": Method(ConversationRename, ConversationSummary, "Change the name."),
+    "conversation/clear": Method(
+        ConversationRef, Done, "Begin with an empty view; the log keeps everything."
+    ),
+    "conversation/delete": Method(
+        ConversationRef, Done, "Delete a conversation and all that belongs to it."
+    ),
+    "blob/put": Method(BlobPut, BlobPutResult, "Send a chunk of content too large for a message."),
+    "blob/read": Method(BlobRead, BlobReadResult, "Read a chunk of such content."),
+    "job/list": Method(JobList, JobPage, "List background jobs, the newest first."),
+    "job/read": Method(JobRef, JobRecord, "Read one background job."),
+    "model/list": Method(ModelList, ModelPage, "List the models of every configured provider."),
+    "config/read": Method(ConfigRead, ConfigReadResult, "Read the settings that are in force."),
+    "config/write": Method(ConfigWrite, ConfigReadResult, "Change one setting in the file."),
+    "daemon/status": Method(Empty, DaemonStatus, "How the daemon is."),
+    "daemon/drain": Method(
+        DaemonStop, Done, "Accept no more prompts, let turns end, then exit. Frozen from version 1."
+    ),
+    "daemon/stop": Method(DaemonStop, Done, "Stop: as drain, then interrupt what still runs."),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventNotification:
+    """One appended record; the fields of its type stand beside these."""
+
+    conversation_id: str
+    seq: int
+    at: float
+    type: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeltaNotification:
+    """A streamed fragment. Print only what is beyond your own offset."""
+
+    conversation_id: str
+    turn_id: str
+    item_id: str
+    kind: Literal["text", "reasoning", "arguments"]
+    offset: Annotated[int, "where the text begins, in code points"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GapNotification:
+    """You were too slow and deltas were dropped: subscribe again after your last seq."""
+
+    conversation_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnUnsavedNotification:
+    """The turn is over and could not be stored; no `turn_finished` event follows."""
+
+    conversation_id: str
+    turn_id: str
+    outcome: str
+    code: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgressNotification:
+    """Something takes its time, or was decided for you; a sentence for people."""
+
+    conversation_id: str
+    turn_id: str
+    kind: Literal["model_chosen", "model_loading", "retrying", "warning"]
+    text: str
+
+
+class Notification(NamedTuple):
+    """One notification: its shape and when it comes."""
+
+    params: type
+    text: str
+
+
+NOTIFICATIONS: dict[str, Notification] = {
+    "event": Notification(EventNotification, "An event was committed."),
+    "delta": Notification(DeltaNotification, "A model said something."),
+    "gap": Notification(GapNotification, "Deltas were dropped; events never are."),
+    "turn_unsaved": Notification(TurnUnsavedNotification, "A turn ended and could not be stored."),
+    "progress": Notification(ProgressNotification, "A turn waits for something, or chose it."),
+}

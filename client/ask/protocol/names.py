@@ -1,0 +1,48 @@
+"""Names that both sides agree on: which of the caller's variables travel, and how.
+
+The values of `CALLER_ENVIRONMENT` are stored with the prompt, since tools run
+where the caller stood. The values of `SECRET_NAMES` travel in a map of their
+own, live in memory for one turn, and are never stored, logged or given to tools.
+"""
+
+CALLER_ENVIRONMENT: tuple[str, ...] = (
+    "HOME",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "LOGNAME",
+    "PATH",
+    "SHELL",
+    "TERM",
+    "TMPDIR",
+    "TZ",
+    "USER",
+    "OPENAI_BASE_URL",  # used only together with the caller's own OPENAI_API_KEY
+)
+
+SECRET_NAMES: tuple[str, ...] = (
+    "OPENAI_API_KEY",
+    "ANTHROPIC_API_KEY",
+    "OPENROUTER_API_KEY",
+    "GEMINI_API_KEY",
+    "GROQ_API_KEY",
+    "MISTRAL_API_KEY",
+    "DEEPSEEK_API_KEY",
+    "XAI_API_KEY",
+    "TOGETHER_API_KEY",
+)
+
+SPAWN_ENVIRONMENT: tuple[str, ...] = (
+    "HOME",
+    "PATH",
+    "LANG",
+    "XDG_RUNTIME_DIR",
+    "XDG_DATA_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_STATE_HOME",
+    "XDG_CACHE_HOME",
+    "ASK_HOME",
+    "ASK_SOCKET",
+    "ASK_LOG",
+)
+"""All that a daemon started by a client inherits; nothing else of the caller leaks into it."""

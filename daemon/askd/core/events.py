@@ -1,0 +1,248 @@
+"""Events: everything that can be appended to a conversation's log.
+
+Each body is a value with a `TYPE` and a `VERSION`; `Event` is the envelope that
+the writer adds when it commits one. Bodies name turns and items by id, never by
+`seq`, so that a fork can copy them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from askd.core.items import Item, Summary, UserMessage
+from askd.core.outcome import Outcome, Stop, Usage
+from askd.core.records import Json, decode, encode
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationCreated:
+    """Always seq 1."""
+
+    TYPE: ClassVar[str] = "conversation_created"
+    id: str
+    name: str | None = None
+    forked_from: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Renamed:
+    """The conversation has another name, or none."""
+
+    TYPE: ClassVar[str] = "renamed"
+    name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsChanged:
+    """Settings from here on; a field that is None stays as it was."""
+
+    TYPE: ClassVar[str] = "settings_changed"
+    model: str | None = None
+    system: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnOptions:
+    """What a prompt asked for, beyond its words. None: not said, a default decides."""
+
+    model: str | None = None
+    system: str | None = None
+    detach: bool = False
+    timeout_s: float | None = None
+    temperature: float | None = None
+    max_output_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PromptAccepted:
+    """A prompt that will get exactly one turn. `env` is the caller's, allow-listed."""
+
+    TYPE: ClassVar[str] = "prompt_accepted"
+    turn_id: str
+    key: str
+    items: tuple[UserMessage, ...]
+    options: TurnOptions = TurnOptions()
+    cwd: str | None = None
+    env: Mapping[str, str] | None = None
+    caller_credentials: bool = False
+    """The caller sent its own provider keys; after a crash the turn waits for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptWithdrawn:
+    """A queued prompt was taken back; a `turn_finished` follows in the same transaction."""
+
+    TYPE: ClassVar[str] = "prompt_withdrawn"
+    turn_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStarted:
+    """The turn left the queue; `model` is the one that it resolved to."""
+
+    TYPE: ClassVar[str] = "turn_started"
+    turn_id: str
+    attempt: int
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ItemAdded:
+    """Content. `turn_id` None: a notice outside a turn. `completion` counts from 1."""
+
+    TYPE: ClassVar[str] = "item_added"
+    turn_id: str | None
+    item: Item
+    completion: int | None = None
+    status: Literal["complete", "interrupted", "superseded"] = "complete"
+
+
+@dataclass(frozen=True, slots=True)
+class CompletionFinished:
+    """A provider's own end of one answer."""
+
+    TYPE: ClassVar[str] = "completion_finished"
+    turn_id: str
+    completion: int
+    stop: Stop
+    usage: Usage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionAsked:
+    """The turn waits for a person. `digest` binds the answer to what was shown."""
+
+    TYPE: ClassVar[str] = "question_asked"
+    turn_id: str
+    question_id: str
+    kind: Literal["approval", "overflow", "elicitation"]
+    digest: str
+    detail: Mapping[str, Any]
+    expires_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionAnswered:
+    """The first answer. `by` names who: a terminal, a policy, `expiry`."""
+
+    TYPE: ClassVar[str] = "question_answered"
+    turn_id: str
+    question_id: str
+    by: str
+    decision: str
+
+
+@dataclass(frozen=True, slots=True)
+class ViewChanged:
+    """What a model may see has changed; the log has not.
+
+    `through_turn`: every turn up to and including this one leaves the view.
+    `dropped_items`: single items that leave it. `restored`: for `undo`, the
+    id of the change that is taken back.
+    """
+
+    TYPE: ClassVar[str] = "view_changed"
+    id: str
+    kind: Literal["prune", "compact", "clear", "undo"]
+    through_turn: str | None = None
+    dropped_items: tuple[str, ...] = ()
+    summary: Summary | None = None
+    restored: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ItemPinned:
+    """This item never leaves the view."""
+
+    TYPE: ClassVar[str] = "item_pinned"
+    item_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ItemUnpinned:
+    """This item may leave the view again."""
+
+    TYPE: ClassVar[str] = "item_unpinned"
+    item_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Titled:
+    """A title was found for the conversation; a name given by a person stays above it."""
+
+    TYPE: ClassVar[str] = "titled"
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFinished:
+    """The one end of a turn. `code` is an exit code; `message` a sentence if it failed."""
+
+    TYPE: ClassVar[str] = "turn_finished"
+    turn_id: str
+    outcome: Outcome
+    code: int
+    usage: Usage | None = None
+    reason: str | None = None
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownBody:
+    """An event of a type that this version does not know, kept as it came."""
+
+    TYPE: ClassVar[str] = "unknown"
+    raw: Mapping[str, Any]
+
+
+Body = (
+    ConversationCreated
+    | Renamed
+    | SettingsChanged
+    | PromptAccepted
+    | PromptWithdrawn
+    | TurnStarted
+    | ItemAdded
+    | CompletionFinished
+    | QuestionAsked
+    | QuestionAnswered
+    | ViewChanged
+    | ItemPinned
+    | ItemUnpinned
+    | Titled
+    | TurnFinished
+    | UnknownBody
+)
+
+VERSION = 1
+"""The version of every body above. A body that changes its meaning gets its own, higher one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One appended record: `seq` is 1..n without a gap in its conversation, `at` unix seconds."""
+
+    conversation_id: str
+    seq: int
+    at: float
+    body: Body
+    version: int = VERSION
+
+    @property
+    def type(self) -> str:
+        """The body's type, also when this version does not know it."""
+        if isinstance(self.body, UnknownBody):
+            return str(self.body.raw.get("type", "unknown"))
+        return self.body.TYPE
+
+
+def encode_body(body: Body) -> dict[str, Json]:
+    """The body as JSON-like data, with its `type`."""
+    record: dict[str, Json] = encode(body)
+    return record
+
+
+def decode_body(data: Json) -> Body:
+    """Read a stored body; raise `BadRecord` when a known type does not have its shape."""
+    body: Body = decode(Body, data)  # type: ignore[arg-type]
+    return body

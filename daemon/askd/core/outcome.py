@@ -1,0 +1,55 @@
+"""How a turn or a request can end: the codes, as the command line shows them.
+
+The same numbers stand in `ask.protocol.errors`, which the core may not import;
+a house test holds the two tables equal.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+DONE = 0
+FAILED = 1  # failed, refused, or interrupted by someone else
+USAGE = 2  # wrong words: also an unknown model, an empty prompt, a bad configuration
+NOT_FOUND = 3  # no such conversation or job, or more than one
+CREDENTIALS = 4  # none, or wrong ones, or no provider at all
+RATE_LIMITED = 5
+APPROVAL_NEEDED = 6
+OVERFLOW = 7
+BUSY = 8
+CUT = 9  # a length limit ended the answer
+NO_DAEMON = 69
+STORAGE = 74
+TIME_LIMIT = 124
+
+Outcome = Literal["completed", "failed", "interrupted", "withdrawn"]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why something ended badly: an exit code, a word for programs, a sentence for people."""
+
+    code: int
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one completion or of a whole turn, as the provider counted them."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.reasoning_tokens + other.reasoning_tokens,
+        )
+
+
+Stop = Literal["end", "length", "calls", "refusal", "filtered", "unknown"]
+"""Why a model stopped: done, cut by a limit, wants tools, refused, filtered, not said."""

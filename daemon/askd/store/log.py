@@ -1,0 +1,113 @@
+"""What can be asked of a log: the interface that the writer and the memory log share.
+
+A `Write` is one request: all of it is committed in one savepoint, or none of it.
+Sessions and jobs know this file and not how a log is kept.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from askd.core.events import Body, Event
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptKey:
+    """The client's key of a prompt. `digest` covers target, items and options."""
+
+    key: str
+    digest: str
+    turn_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewJob:
+    """A job that the events of a write cause. Times in unix seconds.
+
+    While one with the same `kind` and `unique_key` is not over, another is not added.
+    """
+
+    id: str
+    kind: str
+    unique_key: str
+    arguments: dict[str, str]
+    run_at: float
+    max_attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """Which attempt is speaking: the daemon's boot and the attempt's number."""
+
+    job_id: str
+    boot_id: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Write:
+    """Append `bodies` to one conversation, and all that must be true with them.
+
+    Attributes:
+        create: the conversation must not exist yet (else it must).
+        key: remember this prompt's key; if it is known, nothing is appended.
+        terminal: make the conversation the one that this terminal used last.
+        jobs: background work that the events cause.
+        fulfils: the write is this job's effect and ends it; a stale fence refuses all.
+        blobs: digests that the bodies name, held in memory until now; stored with them.
+    """
+
+    conversation_id: str
+    bodies: Sequence[Body]
+    create: bool = False
+    key: PromptKey | None = None
+    terminal: str | None = None
+    jobs: Sequence[NewJob] = ()
+    fulfils: Fence | None = None
+    blobs: Sequence[tuple[str, bytes]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """What a write did. `repeated`: its key was known, this is the turn it stands for."""
+
+    events: Sequence[Event]
+    repeated: "KnownKey | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class KnownKey:
+    """A key that was accepted before. `seq` 0: its conversation has been deleted."""
+
+    key: str
+    digest: str
+    conversation_id: str
+    turn_id: str
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """The text so far of an item that is still streaming."""
+
+    conversation_id: str
+    turn_id: str
+    item_id: str
+    kind: str
+    text: str
+
+
+class Log(Protocol):
+    """Where events go. Every `Event` is handed to the observer after its commit, in order."""
+
+    async def append(self, write: Write) -> Committed:
+        """Commit; raise `StorageFailed`, `NotFound`, `RequestError` (name), `StaleFence`."""
+        ...
+
+    def save_partial(self, partial: Partial) -> None:
+        """Keep a running item's text soon; never waits, never fails the caller."""
+        ...
+
+    async def delete(self, conversation_id: str) -> None:
+        """Remove a conversation and all that belongs to it; its keys stay."""
+        ...
