@@ -1,0 +1,261 @@
+"""Settings: the one reader of the environment and of `config.toml`.
+
+`app` imports this room and hands plain values on; no other module of the daemon
+looks at `os.environ`. Every setting has a default and a sentence; an unknown
+key or a wrong type is a `BadConfig` that names key and line.
+"""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import tomlkit
+from ask.paths import Paths
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
+
+from ask.protocol.names import SECRET_NAMES
+from askd.errors import BadConfig
+from askd.files import replace_file
+
+Dialect = Literal["openai-responses", "openai-chat", "anthropic", "ollama", "copilot", "local"]
+SUPPORTED_DIALECTS: tuple[Dialect, ...] = ("openai-chat",)
+"""What `[providers.NAME]` may ask for in this version; the others are known words."""
+
+
+class Section(BaseModel):
+    """A table of the file: nothing unknown, nothing coerced."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class ProviderSettings(Section):
+    """`[providers.NAME]`: a server that answers."""
+
+    dialect: Dialect = Field(description="The wire format that the server speaks.")
+    base_url: str = Field(description="Where it listens, up to and without `/chat/completions`.")
+    api_key_env: str | None = Field(
+        None, description="The variable that holds its key, the caller's or the daemon's."
+    )
+    api_key_cmd: list[str] | None = Field(
+        None, description="A command that prints its key; run without a shell."
+    )
+    api_key_file: str | None = Field(
+        None, description="A file that holds its key; others must not be able to read it."
+    )
+    default_model: str | None = Field(
+        None, description="The model to use when only the provider is named or found."
+    )
+
+
+class ModelSettings(Section):
+    """`[models."provider/model"]`: what the provider does not say of a model."""
+
+    context_window: PositiveInt | None = Field(None, description="Its window in tokens.")
+    max_output_tokens: PositiveInt | None = Field(
+        None, description="What is kept free of the window for its answer, in tokens."
+    )
+
+
+class LocalSettings(Section):
+    """`[local]`: the embedded model."""
+
+    model_path: str | None = Field(
+        None, description="A GGUF file to use in place of the small model that is shipped."
+    )
+    context_window: PositiveInt = Field(8192, description="Its window in tokens.")
+    idle_s: float = Field(600.0, gt=0, description="Stop it after this long without a prompt.")
+    threads: PositiveInt | None = Field(
+        None, description="Threads to compute with; all processors but one if not set."
+    )
+
+
+class LogSettings(Section):
+    """`[log]`: what the daemon writes about itself."""
+
+    level: Literal["debug", "info", "warning", "error"] = Field(
+        "info", description="The least important message to write."
+    )
+
+
+class Settings(Section):
+    """The whole of `config.toml`."""
+
+    default_model: str | None = Field(
+        None, description="The model for new conversations; found by looking if not set."
+    )
+    local_only: bool = Field(
+        False, description="Refuse every endpoint that is not on this machine's loopback."
+    )
+    persist_special_commands: bool = Field(
+        True, description="Keep `/commands` of `ask chat` and their results as notices."
+    )
+    title: Literal["first-words", "model", "off"] = Field(
+        "first-words", description="How a conversation gets its title."
+    )
+    providers: dict[str, ProviderSettings] = Field(
+        default_factory=dict, description="Servers, by the name that goes before the `/`."
+    )
+    models: dict[str, ModelSettings] = Field(
+        default_factory=dict, description="Limits of single models."
+    )
+    local: LocalSettings = Field(LocalSettings(), description="The embedded model.")
+    log: LogSettings = Field(LogSettings(), description="The daemon's log.")
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """What the daemon takes from its own environment, read once. `keys` are secrets."""
+
+    paths: Paths
+    keys: Mapping[str, str] = field(repr=False)
+    model: str | None
+    log_level: str | None
+    systemd: Mapping[str, str]
+
+
+OWN_NAMES: tuple[str, ...] = (*SECRET_NAMES, "OPENAI_BASE_URL")
+SYSTEMD_NAMES: tuple[str, ...] = (
+    "LISTEN_FDS",
+    "LISTEN_PID",
+    "LISTEN_FDNAMES",
+    "NOTIFY_SOCKET",
+    "WATCHDOG_USEC",
+    "WATCHDOG_PID",
+)
+
+
+def read_environment() -> Environment:
+    """Read the process's environment and take systemd's variables out of it.
+
+    They are for this process alone: a child that inherited them would answer in
+    the daemon's name.
+    """
+    environ = os.environ
+    systemd = {name: environ.pop(name) for name in SYSTEMD_NAMES if name in environ}
+    return Environment(
+        paths=Paths.of(environ),
+        keys={name: environ[name] for name in OWN_NAMES if environ.get(name)},
+        model=environ.get("ASK_MODEL") or None,
+        log_level=environ.get("ASK_LOG") or None,
+        systemd=systemd,
+    )
+
+
+def read_settings(path: Path) -> Settings:
+    """Read and check the file; one that is not there means every default.
+
+    Raises:
+        BadConfig: not TOML, an unknown key, or a wrong type; names key and line.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return Settings()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadConfig(f"{path}: cannot be read: {error}") from None
+    return parse_settings(text, str(path))
+
+
+def parse_settings(text: str, name: str) -> Settings:
+    """Check the text of a configuration file; `name` stands in its errors."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadConfig(f"{name}: {error}") from None
+    try:
+        settings = Settings.model_validate(data)
+    except ValidationError as error:
+        raise BadConfig(_describe(error, text, name)) from None
+    for provider, each in settings.providers.items():
+        if each.dialect not in SUPPORTED_DIALECTS:
+            where = _line_of(text, ("providers", provider, "dialect"))
+            raise BadConfig(
+                f"{name}, line {where}: providers.{provider}.dialect: this version speaks "
+                f"{', '.join(SUPPORTED_DIALECTS)}, not {each.dialect!r}"
+            )
+    return settings
+
+
+def write_setting(path: Path, key: str, value: Any) -> Settings:
+    """Set `key` (dotted; None removes it) in the file, its comments kept; check, then replace.
+
+    Raises:
+        BadConfig: the file would not be valid with it; nothing is written then.
+    """
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    try:
+        document = tomlkit.parse(text)
+    except tomlkit.exceptions.TOMLKitError as error:
+        raise BadConfig(f"{path}: {error}") from None
+    *tables, last = key.split(".")
+    table: Any = document
+    for step in tables:
+        if step not in table:
+            table[step] = tomlkit.table()
+        table = table[step]
+    if value is None:
+        table.pop(last, None)
+    else:
+        table[last] = value
+    changed = tomlkit.dumps(document)
+    settings = parse_settings(changed, str(path))
+    replace_file(path, changed.encode())
+    return settings
+
+
+def _describe(error: ValidationError, text: str, name: str) -> str:
+    first = error.errors()[0]
+    location = tuple(str(step) for step in first["loc"])
+    dotted = ".".join(location)
+    if first["type"] == "extra_forbidden":
+        problem = "there is no such setting"
+    elif first["type"] == "missing":
+        problem = "is needed and not there"
+    else:
+        problem = first["msg"].lower()
+    return f"{name}, line {_line_of(text, location)}: {dotted}: {problem}"
+
+
+def _line_of(text: str, location: tuple[str, ...]) -> int:
+    """The line (from 1) on which a key stands, looked up in the text, else the nearest above it.
+
+    TOML values carry no positions in the standard library's reader; this finds
+    the last step below the table header that the earlier steps name.
+    """
+    wanted = list(location)
+    table: list[str] = []
+    best = 1
+    for number, line in enumerate(text.splitlines(), start=1):
+        stripped = line.strip()
+        if stripped.startswith("["):
+            table = _keys_of(stripped.strip("[]").split("]")[0])
+            if table and wanted[: len(table)] == table:
+                best = number
+            continue
+        name = stripped.partition("=")[0]
+        path = table + _keys_of(name) if "=" in stripped else []
+        if path and path == wanted[: len(path)]:
+            return number
+    return best
+
+
+def _keys_of(dotted: str) -> list[str]:
+    """The steps of a dotted TOML key, its quotes taken off."""
+    steps: list[str] = []
+    current = ""
+    quote = ""
+    for char in dotted.strip():
+        if quote:
+            quote = "" if char == quote else quote
+            current += "" if not quote else char
+        elif char in "\"'":
+            quote = char
+        elif char == ".":
+            steps.append(current.strip())
+            current = ""
+        else:
+            current += char
+    return [*steps, current.strip()] if current.strip() or steps else []
