@@ -1,0 +1,105 @@
+"""Settings: every default, every error with its line, comments that survive a write."""
+
+from pathlib import Path
+
+import pytest
+
+from askd.config import Settings, parse_settings, read_settings, write_setting
+from askd.errors import BadConfig
+
+DEFAULTS = {
+    "default_model": None,
+    "local_only": False,
+    "persist_special_commands": True,
+    "title": "first-words",
+    "providers": {},
+    "models": {},
+    "local": {"model_path": None, "context_window": 8192, "idle_s": 600.0, "threads": None},
+    "log": {"level": "info"},
+}
+
+
+def test_every_setting_has_this_default() -> None:
+    assert Settings().model_dump() == DEFAULTS
+
+
+def test_no_file_means_every_default(tmp_path: Path) -> None:
+    assert read_settings(tmp_path / "config.toml") == Settings()
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("title = 'model'\ncolour = 1\n", 2, "colour: there is no such setting"),
+        ("\n\nlocal_only = 'yes'\n", 3, "local_only"),
+        ("local_only = 1\n", 1, "local_only"),
+        ("[log]\n# loud\nlevel = 'shout'\n", 3, "log.level"),
+        ("[providers.work]\ndialect = 'openai-chat'\n", 1, "providers.work.base_url: is needed"),
+        (
+            "[providers.work]\ndialect = 'openai-chat'\nbase_url = 'x'\nkey = 'y'\n",
+            4,
+            "providers.work.key: there is no such setting",
+        ),
+        ('[models."a.b/c"]\ncontext_window = -5\n', 2, "context_window"),
+        ("[providers.x]\ndialect = 'ollama'\nbase_url = 'y'\n", 2, "this version speaks"),
+        ("title = \n", 1, "line 1"),
+    ],
+)
+def test_an_error_names_its_key_and_line(text: str, line: int, words: str) -> None:
+    with pytest.raises(BadConfig) as caught:
+        parse_settings(text, "config.toml")
+    assert words in caught.value.message
+    assert f"line {line}" in caught.value.message
+    assert caught.value.code == 2
+
+
+def test_a_file_that_is_no_text_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(BadConfig, match="cannot be read"):
+        read_settings(path)
+
+
+def test_writing_keeps_comments_and_order(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text("# mine\ntitle = 'off' # quiet\n\n[log]\nlevel = 'debug'\n")
+    settings = write_setting(path, "default_model", "work/big")
+    assert settings.default_model == "work/big"
+    text = path.read_text()
+    assert "# mine" in text
+    assert "# quiet" in text
+    assert read_settings(path) == settings
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert write_setting(path, "default_model", None).default_model is None
+
+
+def test_writing_into_a_table_that_is_not_there_creates_it(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "config.toml"
+    assert write_setting(path, "log.level", "error").log.level == "error"
+    assert read_settings(path).log.level == "error"
+
+
+def test_a_write_that_would_break_the_file_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text("title = 'off'\n")
+    with pytest.raises(BadConfig):
+        write_setting(path, "title", "loud")
+    assert path.read_text() == "title = 'off'\n"
+
+
+def test_each_setting_is_described() -> None:
+    def check(model: type) -> None:
+        for name, field in model.model_fields.items():  # type: ignore[attr-defined]
+            assert field.description, name
+            assert field.description.endswith("."), name
+
+    from askd import config
+
+    for section in (
+        config.Settings,
+        config.ProviderSettings,
+        config.ModelSettings,
+        config.LocalSettings,
+        config.LogSettings,
+    ):
+        check(section)
