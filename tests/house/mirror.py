@@ -1,0 +1,76 @@
+"""Compares the modules with their tests: each has its own file, by the same name.
+
+A room of the daemon is tested in the folder of that name, its modules without a
+room beside the folders, the client below `tests/client`. It looks at names only; coverage says what the tests run.
+"""
+
+from pathlib import Path
+
+from tests.house.floors import CLIENT, DAEMON, ROOT
+
+TESTS = ROOT / "tests"
+
+# Folders of tests that mirror nothing: they run processes, or the house, or help others.
+FREE_FOLDERS = {"system", "house", "faults", "bench", "fakes", "data"}
+
+UNTESTED_BY_NAME: dict[str, str] = {
+    "askd/core/items.py": "values without behaviour; every test of the core builds them",
+    "askd/core/outcome.py": "numbers; tests/house/test_codes.py holds them to the contract",
+    "askd/providers/base.py": "values and protocols; every codec's test uses them",
+    "askd/store/log.py": "values and a protocol; the tests of both logs use them",
+    "askd/errors.py": "classes without behaviour",
+    "ask/protocol/names.py": "tables without behaviour",
+}
+"""Modules without a test file of their own, each with why."""
+
+UNMIRRORED_TESTS: dict[str, str] = {}
+"""Test files that stand for no single module, each with why."""
+
+
+def expected_test(module: str) -> str:
+    """Where the tests of a module stand, both as paths below their roots."""
+    package, *folders, name = module.split("/")
+    if package == "ask":
+        folders = ["client", *folders]
+    return "/".join([*folders, f"test_{name}"])
+
+
+def find_modules() -> list[str]:
+    """Every module that owes a test, as `askd/store/writer.py`."""
+    found = [
+        path.relative_to(root).as_posix()
+        for root in (DAEMON, CLIENT)
+        for path in sorted(root.rglob("*.py"))
+        if path.name not in ("__init__.py", "__main__.py")
+    ]
+    return [name for name in found if name not in UNTESTED_BY_NAME]
+
+
+def find_tests() -> list[str]:
+    """Every test file that owes a module, as `store/test_writer.py`."""
+    found = [path.relative_to(TESTS) for path in sorted(TESTS.rglob("test_*.py"))]
+    return [
+        path.as_posix()
+        for path in found
+        if path.parts[0] not in FREE_FOLDERS and path.as_posix() not in UNMIRRORED_TESTS
+    ]
+
+
+def find_untested(modules: list[str], tests: list[str]) -> list[str]:
+    """Say which modules have no test of their name."""
+    return [
+        f"{m} has no tests/{expected_test(m)}" for m in modules if expected_test(m) not in tests
+    ]
+
+
+def find_unmirrored(modules: list[str], tests: list[str]) -> list[str]:
+    """Say which tests have no module of their name."""
+    expected = {expected_test(module) for module in modules}
+    return [f"tests/{test} has no module" for test in tests if test not in expected]
+
+
+def find_stale() -> list[str]:
+    """Say which of the exceptions above name a file that is not there."""
+    roots: dict[str, Path] = {"askd": DAEMON, "ask": CLIENT}
+    gone = [name for name in UNTESTED_BY_NAME if not (roots[name.split("/")[0]] / name).exists()]
+    return gone + [name for name in UNMIRRORED_TESTS if not (TESTS / name).exists()]

@@ -1,0 +1,151 @@
+"""Renders `docs/reference/settings.md` from the models of `askd.config`.
+
+Run `python -m tests.house.settings_page` to write it. What a setting is, its
+type, its default and its sentence come from the code; only the order of the
+page and the sentences on variables are written here.
+"""
+
+import typing
+from collections.abc import Iterator
+from types import NoneType, UnionType
+from typing import Any
+
+import annotated_types
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from askd.config import SUPPORTED_DIALECTS, Settings
+from tests.house.pages import REFERENCE, render_table, write_page
+
+PATH = REFERENCE / "settings.md"
+
+# What stands for the key of a table of tables, by the field that holds it.
+PLACEHOLDERS = {"providers": "NAME", "models": '"provider/model"'}
+
+VARIABLES: dict[str, str] = {
+    "ASK_HOME": "One directory for everything (data, configuration, state, socket), "
+    "in place of the XDG directories.",
+    "ASK_SOCKET": "The socket's path.",
+    "ASK_MODEL": "The model. The client's goes before the conversation's own model, "
+    "the daemon's after it.",
+    "ASK_TERMINAL": "Who this terminal is, for `-c`; any text.",
+    "ASK_LOG": "The daemon's log level, in place of `[log] level`.",
+}
+"""Variables of our own; providers' keys have a table of their own in the contract."""
+
+HEAD = """\
+# Settings
+
+The daemon reads `config.toml` in the configuration directory: `$ASK_HOME/config` if `ASK_HOME` is
+set, else `$XDG_CONFIG_HOME/ask`, which is `~/.config/ask` where nothing else is said.
+`ask config path` prints where it is and `ask config check` checks it. There need not be a file, for
+nothing in it is needed. An unknown key or a wrong type is an error that names key and line.
+"""
+
+DIALECTS = """
+This version speaks {dialects}; the other dialects are words that it knows and refuses with a
+sentence.
+"""
+
+VARIABLES_HEAD = """
+## Variables
+
+An option on the command line goes before all of these.
+
+"""
+
+FOOT = """
+This page is generated from `daemon/askd/config.py` by `tests/house/settings_page.py`.
+"""
+
+
+def find_settings(
+    model: type[BaseModel] = Settings, table: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], str, FieldInfo]]:
+    """Yield (table, name, field) of every setting that has a value of its own."""
+    for name, field in model.model_fields.items():
+        inner = table_model(field)
+        if inner is None:
+            yield table, name, field
+            continue
+        step = (name, PLACEHOLDERS[name]) if name in PLACEHOLDERS else (name,)
+        yield from find_settings(inner, table + step)
+
+
+def table_model(field: FieldInfo) -> type[BaseModel] | None:
+    """The model of a table (or of a table of tables), else None."""
+    for shape in (field.annotation, *typing.get_args(field.annotation)):
+        if isinstance(shape, type) and issubclass(shape, BaseModel):
+            return shape
+    return None
+
+
+def describe_type(field: FieldInfo) -> str:
+    """A setting's type in words."""
+    above = [mark.gt for mark in field.metadata if isinstance(mark, annotated_types.Gt)]
+    words = _type_words(field.annotation)
+    return f"{words} above {above[0]}" if above else words
+
+
+def describe_default(field: FieldInfo) -> str:
+    """A setting's default as it would stand in the file."""
+    if field.is_required():
+        return "*needed*"
+    if field.default is None:
+        return "not set"
+    return f"`{_toml(field.default)}`"
+
+
+def render() -> str:
+    """The whole page."""
+    tables: dict[tuple[str, ...], list[tuple[str, str, str, str]]] = {}
+    for table, name, field in find_settings():
+        row = (f"`{name}`", describe_type(field), describe_default(field), field.description or "")
+        tables.setdefault(table, []).append(row)
+    page = HEAD
+    for table, rows in tables.items():
+        title = f"`[{'.'.join(table)}]`" if table else "At the top of the file"
+        sentence = _table_sentence(table)
+        page += f"\n## {title}\n\n{sentence}"
+        page += render_table(("setting", "type", "default", "what it does"), rows)
+        if table[:1] == ("providers",):
+            page += DIALECTS.format(dialects=", ".join(f"`{each}`" for each in SUPPORTED_DIALECTS))
+    page += VARIABLES_HEAD
+    page += render_table(
+        ("variable", "what it does"), [(f"`{n}`", t) for n, t in VARIABLES.items()]
+    )
+    return page + FOOT
+
+
+def _table_sentence(table: tuple[str, ...]) -> str:
+    if not table:
+        return ""
+    description = Settings.model_fields[table[0]].description
+    return f"{description}\n\n" if description else ""
+
+
+def _type_words(shape: Any) -> str:
+    origin = typing.get_origin(shape)
+    arguments = typing.get_args(shape)
+    if origin in (UnionType, typing.Union):
+        return _type_words(next(each for each in arguments if each is not NoneType))
+    if origin is typing.Literal:
+        return "one of " + ", ".join(f"`{_toml(each)}`" for each in arguments)
+    if origin is typing.Annotated:
+        inner = _type_words(arguments[0])
+        above = [mark.gt for mark in arguments[1:] if isinstance(mark, annotated_types.Gt)]
+        return f"{inner} above {above[0]}" if above else inner
+    if origin is list:
+        return f"list of {_type_words(arguments[0])}"
+    words = {str: "text", bool: "`true` or `false`", int: "whole number", float: "number"}
+    return words[shape]
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f'"{value}"' if isinstance(value, str) else f"{value:g}"
+
+
+if __name__ == "__main__":
+    write_page(PATH, render())
