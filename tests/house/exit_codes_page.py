@@ -5,7 +5,6 @@ the two tables of the contract do not say.
 """
 
 from ask.protocol.errors import EXIT_CODES, REASONS
-
 from tests.house.pages import REFERENCE, render_table, write_page
 
 PATH = REFERENCE / "exit-codes.md"
@@ -22,8 +21,8 @@ REASONS_HEAD = """
 ## Reasons
 
 One code has several causes. A program that needs to tell them apart reads the reason: a word in
-`data.reason` of an error on the wire, and of the error that `--json` prints. Every reason comes with
-one code.
+`data.reason` of an error on the wire, and of the error that `--json` prints. Every reason comes
+with one code.
 
 """
 

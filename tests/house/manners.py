@@ -7,7 +7,6 @@ was written on. What the code does is checked elsewhere.
 import ast
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 from tests.house.floors import CLIENT, DAEMON, ROOT
 

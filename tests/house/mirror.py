@@ -1,7 +1,8 @@
 """Compares the modules with their tests: each has its own file, by the same name.
 
 A room of the daemon is tested in the folder of that name, its modules without a
-room beside the folders, the client below `tests/client`. It looks at names only; coverage says what the tests run.
+room beside the folders, the client below `tests/client`. It looks at names
+only; coverage says what the tests run.
 """
 
 from pathlib import Path
@@ -20,6 +21,7 @@ UNTESTED_BY_NAME: dict[str, str] = {
     "askd/store/log.py": "values and a protocol; the tests of both logs use them",
     "askd/errors.py": "classes without behaviour",
     "ask/protocol/names.py": "tables without behaviour",
+    "ask/protocol/errors.py": "tables; tests/house/test_codes.py and the page of exit codes",
 }
 """Modules without a test file of their own, each with why."""
 

@@ -1,7 +1,6 @@
 """The page of exit codes says what the contract says."""
 
 from ask.protocol.errors import EXIT_CODES, REASONS
-
 from tests.house import exit_codes_page
 
 

@@ -2,9 +2,9 @@
 
 import re
 
-from askd.config import Settings
 from pydantic import BaseModel, Field
 
+from askd.config import Settings
 from tests.house import settings_page
 from tests.house.floors import CLIENT, DAEMON, modules
 
