@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from askd.errors import StorageFailed
-from askd.owner import AlreadyOwned, Ownership, OwnerNote
+from askd.owner import AlreadyOwned, OwnerNote, Ownership
 
 NOTE = OwnerNote(socket="/run/x.sock", pid=1, boot_id="b", protocol=1, version="0")
 

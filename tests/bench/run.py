@@ -1,0 +1,279 @@
+"""`python -m tests.bench.run`: measures, prints a table, and writes it to docs/reference/speed.md.
+
+Everything talks to loopback alone. Times are whole processes; targets are ratios
+of things measured in the same run (see `measure`). A peer that is not on PATH
+is named as not measured.
+"""
+
+import argparse
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ask.connection import Client
+from tests.bench import appends
+from tests.bench.measure import Command, Pairing, cpu, pair, resident_bytes, run_once, wall
+from tests.system.world import ASK, ROOT, World, open_world
+
+PAGE = ROOT / "docs" / "reference" / "speed.md"
+ANSWER = " ".join(f"tok{number}" for number in range(20))
+PASS = [sys.executable, "-c", "pass"]
+IDLE_SESSIONS = 1000
+LLM_CHATS = 100
+SAMPLED_CHATS = 3
+BARE_IMPORTS = (
+    "import trio, httpx, pydantic, msgpack, sys; print('up', flush=True); sys.stdin.read()"
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table. `must`: the issue stays open while it does not hold."""
+
+    name: str
+    figure: str
+    target: str
+    holds: bool | None
+    must: bool = True
+
+    def render(self) -> str:
+        """The line in Markdown."""
+        verdict = {True: "yes", False: "**no**", None: "not measured"}[self.holds]
+        return f"| {self.name} | {self.figure} | {self.target} | {verdict} |"
+
+
+def ratio_row(name: str, pairing: Pairing, limit: float, *, must: bool = True) -> Row:
+    """A row for "at most `limit` times"."""
+    ratio, (low, high) = pairing.ratio(wall), pairing.spread(wall)
+    figure = f"{ratio:.2f}× wall ({low:.2f}–{high:.2f}), {pairing.ratio(cpu):.2f}× CPU"
+    return Row(name, figure, f"≤ {limit}× wall", ratio <= limit, must)
+
+
+def measure_client(world: World, rounds: int) -> Iterator[Row]:
+    """G1: the fast path against a Python that does nothing."""
+    nothing = Command(PASS, world.env)
+    world.ok("ECHO:warm")
+    status = Command([ASK, "daemon", "status"], world.env)
+    prompt = Command([ASK, "hi"], world.env, expected=ANSWER)
+    yield ratio_row("`ask daemon status`", pair(status, nothing, rounds=rounds), 1.2)
+    one_shot = pair(prompt, nothing, rounds=rounds)
+    yield ratio_row('`ask "hi"`, answered and durable', one_shot, 1.8)
+    ratio = one_shot.ratio(wall)
+    yield Row(
+        "the same, stretch target", f"{ratio:.2f}× wall", "≤ 1.3× wall", ratio <= 1.3, must=False
+    )
+
+
+def measure_cold(world: World, rounds: int) -> Iterator[Row]:
+    """The first prompt of the day: no daemon runs before it."""
+
+    def stop() -> None:
+        if world.owner() is not None:
+            world.ok("daemon", "stop")
+
+    cold = Command([ASK, "hi"], world.env, expected=ANSWER, before=stop)
+    pairing = pair(cold, Command(PASS, world.env), rounds=rounds)
+    low, high = pairing.spread(wall)
+    yield Row(
+        '`ask "hi"` that starts the daemon',
+        f"{pairing.ratio(wall):.1f}× wall ({low:.1f}–{high:.1f})",
+        "of `python -c pass`; reported",
+        True,
+        must=False,
+    )
+
+
+def measure_llm(world: World, rounds: int) -> Iterator[Row]:
+    """G2: `llm` with its log on, the same server, the same prompt."""
+    name = "`llm` one-shot against `ask` one-shot"
+    llm = shutil.which("llm")
+    if llm is None:
+        yield Row(name, "llm is not on PATH", "≥ 40× wall", None)
+        return
+    assert world.model is not None
+    home = world.home / "llm"
+    home.mkdir()
+    (home / "extra-openai-models.yaml").write_text(
+        f"- model_id: fake\n  model_name: fake\n  api_base: {world.model.base_url}\n"
+    )
+    env = {**world.env, "LLM_USER_PATH": str(home)}
+    peer = Command([llm, "-m", "fake", "--key", "k", "hi"], env, expected=ANSWER)
+    ours = Command([ASK, "hi"], world.env, expected=ANSWER)
+    pairing = pair(peer, ours, rounds=rounds)
+    low, high = pairing.spread(wall)
+    version = subprocess.run([llm, "--version"], capture_output=True, text=True, check=True).stdout
+    yield Row(
+        f"{name} ({version.strip()})",
+        f"{pairing.ratio(wall):.0f}× wall ({low:.0f}–{high:.0f}), {pairing.ratio(cpu):.0f}× CPU",
+        "≥ 40× wall",
+        pairing.ratio(wall) >= 40,
+    )
+
+
+def measure_appends() -> Iterator[Row]:
+    """G7: durable appends."""
+    single, bare, rate = appends.compare()
+    yield Row(
+        "durable appends, 64 sessions, against a commit per append",
+        f"{single:.1f}× ({rate:,.0f} a second)",
+        "≥ 10×",
+        single >= 10,
+    )
+    yield Row("the same against bare SQLite, 64 a commit", f"{bare:.2f}×", "≥ 0.5×", bare >= 0.5)
+
+
+@contextmanager
+def bare_process(env: Mapping[str, str]) -> Iterator[int]:
+    """A Python that has imported what the daemon imports, and waits."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", BARE_IMPORTS], env=dict(env), stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        assert process.stdout is not None
+        process.stdout.readline()
+        yield process.pid
+    finally:
+        process.communicate()
+
+
+def measure_memory(world: World) -> Iterator[Row]:
+    """G9: what an idle daemon keeps, and what a thousand idle conversations add."""
+    if world.owner() is not None:
+        world.ok("daemon", "stop")
+    world.ok("ECHO:warm")
+    pid = world.daemon_pid()
+    idle = resident_bytes(pid)
+    with bare_process(world.env) as bare_pid:
+        bare = resident_bytes(bare_pid)
+    yield Row(
+        "idle daemon's memory against its bare imports",
+        f"{idle / bare:.2f}× ({idle / 2**20:.0f} MiB)",
+        "≤ 1.4×",
+        idle / bare <= 1.4,
+    )
+    client = Client.connect(world.env)
+    for number in range(IDLE_SESSIONS):
+        made = client.call("conversation/create", {"name": f"idle {number}"})
+        reference = {"conversation_id": made["id"]}
+        client.call("conversation/subscribe", reference)
+        client.call("conversation/unsubscribe", reference)
+    client.close()
+    full = resident_bytes(pid)
+    yield Row(
+        f"the same with {IDLE_SESSIONS} idle conversations in memory, against idle",
+        f"{full / idle:.2f}× ({full / 2**20:.0f} MiB)",
+        "≤ 1.5×",
+        full / idle <= 1.5,
+    )
+    yield from measure_attached(world)
+
+
+def measure_attached(world: World) -> Iterator[Row]:
+    """G9: a hundred attached terminals and their daemon, against as many `llm chat`."""
+    name = f"{LLM_CHATS} attached terminals and the daemon, against {LLM_CHATS} `llm chat`"
+    llm = shutil.which("llm")
+    if llm is None:
+        yield Row(name, "llm is not on PATH", "≤ 1/20", None)
+        return
+    world.ok("-s", "watched", "ECHO:seen")
+    watchers = [world.start("attach", "watched", "--no-input") for _ in range(LLM_CHATS)]
+    for watcher in watchers:
+        watcher.wait_for("seen")
+    ours = unique_bytes(world.daemon_pid()) + sum(unique_bytes(w.process.pid) for w in watchers)
+    for watcher in watchers:
+        watcher.process.terminate()
+        watcher.finish()
+    env = {**world.env, "LLM_USER_PATH": str(world.home / "llm")}
+    chats = [
+        world.start("chat", "-m", "fake", "--key", "k", command=(llm,), env=env,
+                    stdin=subprocess.PIPE)
+        for _ in range(SAMPLED_CHATS)
+    ]  # fmt: skip
+    for chat in chats:
+        chat.wait_for("Chatting with")
+    theirs = LLM_CHATS * sum(unique_bytes(c.process.pid) for c in chats) / SAMPLED_CHATS
+    for chat in chats:
+        chat.process.terminate()
+        chat.finish()
+    yield Row(
+        f"{name} (private memory; {SAMPLED_CHATS} chats sampled)",
+        f"1/{theirs / ours:.1f} ({ours / 2**20:.0f} against {theirs / 2**20:.0f} MiB)",
+        "≤ 1/20",
+        ours <= theirs / 20,
+    )
+
+
+def unique_bytes(pid: int) -> int:
+    """The memory that would come free if only this process ended."""
+    total = 0
+    with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as stream:
+        for line in stream:
+            if line.startswith(("Private_Clean", "Private_Dirty")):
+                total += int(line.split()[1]) * 1024
+    return total
+
+
+def measure_all(rounds: int) -> list[Row]:
+    """Every row, in one run."""
+    rows: list[Row] = []
+    with tempfile.TemporaryDirectory() as directory, open_world(Path(directory)) as world:
+        for name in ("COVERAGE_PROCESS_START", "COVERAGE_FILE"):
+            world.env.pop(name, None)
+        for source in (
+            measure_client(world, rounds),
+            measure_cold(world, max(5, rounds // 4)),
+            measure_llm(world, max(5, rounds // 4)),
+            measure_appends(),
+            measure_memory(world),
+        ):
+            for row in source:
+                print(row.render(), flush=True)
+                rows.append(row)
+    return rows
+
+
+def render(rows: list[Row], rounds: int) -> str:
+    """The page."""
+    machine = f"{os.cpu_count()} cores, Linux {platform.release()}, Python {sys.version.split()[0]}"
+    base = run_once(Command(PASS, dict(os.environ)))
+    lines = [
+        "# Speed and size",
+        "",
+        f"Written by `python -m tests.bench.run` in one run: {rounds} pairs a row, run in turn,",
+        f"the median of the pairs' ratios (smallest–largest). {machine};",
+        f"`python -c pass` took {base.wall_s * 1000:.0f} ms at the end. Trust the ratios.",
+        "",
+        "| what | measured | target | holds |",
+        "|---|---|---|---|",
+        *(row.render() for row in rows),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """Measure, print, write; 1 if a target that must hold does not."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--write", action="store_true", help=f"write {PAGE.relative_to(ROOT)}")
+    options = parser.parse_args()
+    rows = measure_all(options.rounds)
+    page = render(rows, options.rounds)
+    if options.write:
+        PAGE.write_text(page)
+    failed = [row.name for row in rows if row.must and row.holds is False]
+    for name in failed:
+        print(f"does not hold: {name}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
