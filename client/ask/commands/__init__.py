@@ -1,0 +1,37 @@
+"""The commands: one file a group, loaded only when its name is said.
+
+`COMMANDS` is the one table of names. Every name of the design is reserved from
+the start, so that no prompt of today changes its meaning when a command comes.
+"""
+
+COMMANDS: dict[str, str | None] = {
+    "api": "ask.commands.api",
+    "attach": "ask.commands.attach",
+    "auth": None,
+    "chat": "ask.commands.chat",
+    "clear": "ask.commands.conversations",
+    "compact": None,
+    "completion": "ask.commands.completion",
+    "config": "ask.commands.config",
+    "daemon": "ask.commands.daemon",
+    "dial-stdio": None,
+    "doctor": "ask.commands.doctor",
+    "fork": None,
+    "history": "ask.commands.history",
+    "jobs": None,
+    "list": "ask.commands.conversations",
+    "mcp": None,
+    "models": "ask.commands.models",
+    "new": "ask.commands.conversations",
+    "pin": None,
+    "prune": None,
+    "ps": "ask.commands.conversations",
+    "rename": "ask.commands.conversations",
+    "resume": "ask.commands.conversations",
+    "schedule": None,
+    "templates": None,
+    "tools": None,
+    "unpin": None,
+    "usage": None,
+}
+"""Name to module; its click command is the module's `NAME_command`. None: not in this version."""

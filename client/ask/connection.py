@@ -1,0 +1,317 @@
+"""A connection to the daemon: requests, answers, notifications; blocking, with a limit on all.
+
+It finds the daemon, starts one where there is none (`ask.spawn`), says hello and
+replaces a daemon of an older protocol. It knows no method but `hello`, the ping
+and `daemon/drain`, and it prints nothing of what it carries.
+"""
+
+import os
+import select
+import socket
+import struct
+import sys
+import time
+from collections import deque
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any
+
+import ask
+from ask.exits import NO_DAEMON, Failed
+from ask.paths import Paths
+from ask.protocol import PROTOCOL
+from ask.protocol.frames import (
+    BadFrame,
+    FrameReader,
+    MessageTooLarge,
+    Notification,
+    Response,
+    encode_request,
+)
+
+CONNECT_LIMIT_S = 5.0
+"""A listener whose queue is full is asked again this long."""
+ANSWER_LIMIT_S = 30.0
+"""The longest a daemon may take to answer a request that does not wait for a model."""
+QUIET_S = 30.0
+"""After this long without a notification the daemon is asked whether it still lives."""
+RECEIVE_BYTES = 64 * 1024
+DRAIN_LIMIT_S = 25.0
+"""How long the turns of a daemon that is replaced may take to end (it takes 20 s at most)."""
+
+_PEER_CREDENTIALS = struct.Struct("3i")
+
+
+class RpcError(Failed):
+    """The daemon refused a request: `code` is an exit code, `data["reason"]` a word."""
+
+    def __init__(self, code: int, message: str, data: dict[str, Any] | None = None) -> None:
+        super().__init__(code, message, data=data)
+
+    @property
+    def reason(self) -> str:
+        """The word for programs, as in `ask.protocol.errors.REASONS`."""
+        return str(self.data.get("reason", "internal"))
+
+
+class NoDaemon(Failed):
+    """There is no daemon, it cannot be started, or it is not ours."""
+
+    def __init__(self, message: str, *, hint: str | None = None, code: int = NO_DAEMON) -> None:
+        super().__init__(code, message, hint=hint, data={"reason": "no_daemon"})
+
+
+class ConnectionLost(NoDaemon):
+    """The daemon went away in the middle; connecting again may help."""
+
+    def __init__(self, message: str = "The connection to the daemon was lost.") -> None:
+        super().__init__(message, hint="See what happened: ask daemon logs")
+
+
+def connect(environ: Mapping[str, str] | None = None, *, start: bool = True) -> "Client":
+    """Connect to the user's daemon; `start`: start one if there is none."""
+    return Client.connect(environ, start=start)
+
+
+class Client:
+    """One connection. Use it as a context manager, from one thread.
+
+    Attributes:
+        hello: what the daemon answered to `hello`.
+    """
+
+    def __init__(self, stream: socket.socket) -> None:
+        self._stream = stream
+        self._stream.settimeout(ANSWER_LIMIT_S)
+        self._reader = FrameReader()
+        self._last_id = 0
+        self._answers: dict[int, Response] = {}
+        self._notifications: deque[tuple[str, dict[str, Any]]] = deque()
+        self.hello: dict[str, Any] = {}
+
+    @classmethod
+    def connect(cls, environ: Mapping[str, str] | None = None, *, start: bool = True) -> "Client":
+        """Connect and say hello.
+
+        Raises:
+            NoDaemon: none runs and `start` is false, it did not start, or it is
+                another user's or speaks a newer protocol.
+        """
+        environ = os.environ if environ is None else environ
+        paths = Paths.of(environ)
+        client = cls(_reach(paths, environ, start=start))
+        try:
+            if client.greet():
+                return client
+            client._drain()
+        except BaseException:
+            client.close()
+            raise
+        client.close()
+        client = cls(_reach(paths, environ, start=start))
+        if client.greet():
+            return client
+        client.close()
+        raise NoDaemon("A daemon of another protocol is running and could not be replaced.")
+
+    def greet(self) -> bool:
+        """Say hello; false: the daemon speaks an older protocol and should be replaced."""
+        try:
+            self.hello = self.call(
+                "hello", {"client": "ask", "version": ask.__version__, "protocol": PROTOCOL}
+            )
+        except RpcError as error:
+            if error.reason != "wrong_protocol":
+                raise
+            self.hello = error.data
+        theirs = self.hello.get("protocol")
+        if theirs == PROTOCOL:
+            return True
+        if isinstance(theirs, int) and theirs > PROTOCOL:
+            # It has the newer database too: replacing it would start nothing.
+            raise NoDaemon(
+                f"The daemon speaks protocol {theirs}, this ask speaks {PROTOCOL}.",
+                hint="Update ask, or stop that daemon with the ask that started it.",
+            )
+        return False
+
+    def call(
+        self, method: str, params: dict[str, Any] | None = None, *, limit_s: float = ANSWER_LIMIT_S
+    ) -> dict[str, Any]:
+        """Send a request and wait for its answer; notifications wait in their queue meanwhile.
+
+        Raises:
+            RpcError: the daemon refused.
+            ConnectionLost: it went away, or did not answer within `limit_s`.
+        """
+        return self.wait(self.send(method, params), limit_s=limit_s)
+
+    def send(self, method: str, params: dict[str, Any] | None = None) -> int:
+        """Send a request and do not wait; the id is for `wait`."""
+        self._last_id += 1
+        try:
+            frame = encode_request(self._last_id, method, params or {})
+        except MessageTooLarge as error:
+            raise Failed(2, f"The request is too large: {error}.") from None
+        try:
+            self._stream.sendall(frame)
+        except OSError as error:
+            raise ConnectionLost() from error
+        return self._last_id
+
+    def wait(self, request: int, *, limit_s: float = ANSWER_LIMIT_S) -> dict[str, Any]:
+        """Wait for the answer to an earlier `send`."""
+        deadline = time.monotonic() + limit_s
+        while request not in self._answers:
+            if not self._read(deadline - time.monotonic()):
+                raise ConnectionLost(f"The daemon did not answer within {limit_s:.0f} s.")
+        answer = self._answers.pop(request)
+        if answer.error is not None:
+            error = answer.error
+            data = error.get("data")
+            raise RpcError(
+                _code_of(error.get("code")),
+                str(error.get("message", "The daemon refused.")),
+                data if isinstance(data, dict) else None,
+            )
+        return answer.result if isinstance(answer.result, dict) else {}
+
+    def receive(self) -> tuple[str, dict[str, Any]]:
+        """The next notification `(method, params)`, however long it takes.
+
+        A silent daemon is pinged, and must answer. Raises `ConnectionLost`.
+        """
+        while True:
+            found = self.poll(None)
+            if found is not None:
+                return found
+
+    def poll(
+        self, limit_s: float | None, *, wake: int | None = None
+    ) -> tuple[str, dict[str, Any]] | None:
+        """The next notification, or None after `limit_s` or when `wake` is readable.
+
+        `limit_s` None: as long as the daemon lives, which is asked when it is quiet.
+        `wake` is a file descriptor, as of `signal.set_wakeup_fd`; it is not read.
+        """
+        deadline = None if limit_s is None else time.monotonic() + limit_s
+        while not self._notifications:
+            left = QUIET_S if deadline is None else min(QUIET_S, deadline - time.monotonic())
+            if self._read(left, wake):
+                continue
+            if wake is not None and select.select([wake], [], [], 0)[0]:
+                return None
+            if deadline is not None and time.monotonic() >= deadline:
+                return None
+            self.call("daemon/status")
+        return self._notifications.popleft()
+
+    def close(self) -> None:
+        """Close the connection; turns go on."""
+        self._stream.close()
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _read(self, limit_s: float, wake: int | None = None) -> bool:
+        """Take in what has come within `limit_s`; false: nothing, or woken."""
+        readers: list[Any] = [self._stream] if wake is None else [self._stream, wake]
+        ready, _, _ = select.select(readers, [], [], max(limit_s, 0.0))
+        if self._stream not in ready:
+            return False
+        try:
+            data = self._stream.recv(RECEIVE_BYTES)
+        except OSError as error:
+            raise ConnectionLost() from error
+        if not data:
+            raise ConnectionLost()
+        try:
+            messages = self._reader.feed(data)
+        except BadFrame as error:
+            raise ConnectionLost(f"The daemon sent what is no message: {error}.") from None
+        for message in messages:
+            if isinstance(message, Response):
+                self._answers[message.id] = message
+            elif isinstance(message, Notification):
+                self._notifications.append((message.method, message.params))
+        return True
+
+    def _drain(self) -> None:
+        """Ask a daemon of an older protocol to end, and wait until it has."""
+        version = self.hello.get("version", "unknown")
+        print(f"Replacing the older daemon (version {version}) ...", file=sys.stderr)
+        self.call("daemon/drain", {"wait_s": DRAIN_LIMIT_S - 5}, limit_s=DRAIN_LIMIT_S)
+        deadline = time.monotonic() + DRAIN_LIMIT_S
+        try:
+            while time.monotonic() < deadline:
+                self._read(deadline - time.monotonic())
+        except ConnectionLost:
+            return
+        raise NoDaemon("The older daemon does not end.", hint="Stop it: ask daemon stop")
+
+
+def find_listener(paths: Paths) -> socket.socket | None:
+    """Connect to the best socket, else to the one that the owner's file names; None: neither."""
+    places = [str(paths.sockets[0])]
+    owner = paths.read_owner()
+    if owner is not None:
+        places.append(owner["socket"])
+    for place in dict.fromkeys(places):
+        stream = _open(place)
+        if stream is not None:
+            return stream
+    return None
+
+
+def _reach(paths: Paths, environ: Mapping[str, str], *, start: bool) -> socket.socket:
+    stream = find_listener(paths)
+    if stream is not None:
+        return stream
+    if not start:
+        raise NoDaemon("No daemon is running.", hint="Start it: ask daemon start")
+    from ask.spawn import start_daemon  # only where there is none
+
+    return start_daemon(paths, environ)
+
+
+def _open(path: str) -> socket.socket | None:
+    """Connect; None: nobody listens there. Raises `NoDaemon` when it is another user's."""
+    deadline = time.monotonic() + CONNECT_LIMIT_S
+    while True:
+        stream = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        stream.settimeout(CONNECT_LIMIT_S)
+        try:
+            stream.connect(path)
+        except BlockingIOError:
+            stream.close()  # its queue is full: a herd is connecting
+            if time.monotonic() > deadline:
+                raise NoDaemon(f"The daemon at {path} accepts no connections.") from None
+            time.sleep(0.01)
+        except OSError as error:
+            stream.close()
+            if "too long" in str(error):
+                raise NoDaemon(f"The socket's path is too long: {path}") from None
+            return None
+        else:
+            _check_peer(stream, path)
+            return stream
+
+
+def _check_peer(stream: socket.socket, path: str) -> None:
+    credentials = stream.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER_CREDENTIALS.size)
+    _, uid, _ = _PEER_CREDENTIALS.unpack(credentials)
+    if uid != os.getuid():
+        stream.close()
+        raise NoDaemon(f"The daemon at {path} belongs to another user (uid {uid}); not used.")
+
+
+def _code_of(value: object) -> int:
+    return value if isinstance(value, int) and 0 < value < 256 else 1

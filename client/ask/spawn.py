@@ -1,0 +1,151 @@
+"""Starting a daemon: one, however many clients race for it, and saying why it did not start.
+
+The one who holds the start lock spawns and waits for the socket; the others wait
+for the lock and then find what was started. It never waits without a limit and
+never ends a daemon.
+"""
+
+import fcntl
+import importlib.util
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from ask.connection import NoDaemon, find_listener
+from ask.exits import STORAGE, USAGE
+from ask.paths import Paths
+from ask.protocol.names import SPAWN_ENVIRONMENT
+
+START_LIMIT_S = 30.0
+"""A cold start takes about half a second; a loaded machine and a migration may take longer."""
+FIRST_PAUSE_S = 0.01
+LONGEST_PAUSE_S = 0.2
+TAIL_LINES = 5
+"""How much of the log is shown when a start fails; the reason stands at its end."""
+TAIL_BYTES = 8 * 1024
+
+
+def start_daemon(paths: Paths, environ: Mapping[str, str]) -> socket.socket:
+    """Start the user's daemon, or wait for the client that does; the socket to it.
+
+    Raises:
+        NoDaemon: it cannot be started; the message says why.
+    """
+    if importlib.util.find_spec("askd") is None:
+        raise NoDaemon(
+            "No daemon is running, and askd is not installed here.",
+            hint=f"Install it: {sys.executable} -m pip install 'askd[local]'",
+        )
+    with _hold_start_lock(paths.start_lock):
+        stream = find_listener(paths)
+        if stream is not None:
+            return stream
+        return _spawn(paths, environ)
+
+
+@contextmanager
+def _hold_start_lock(path: Path) -> Iterator[None]:
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise _unwritable(path.parent, error) from None
+    try:
+        deadline = time.monotonic() + START_LIMIT_S
+        pause = FIRST_PAUSE_S
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise NoDaemon(
+                        f"Another ask has been starting the daemon for {START_LIMIT_S:.0f} s.",
+                        hint="See what happened: ask daemon logs",
+                    ) from None
+                time.sleep(pause)
+                pause = min(2 * pause, LONGEST_PAUSE_S)
+        yield
+    finally:
+        os.close(descriptor)  # and with it the lock
+
+
+def _spawn(paths: Paths, environ: Mapping[str, str]) -> socket.socket:
+    try:
+        log = os.open(paths.log_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise _unwritable(paths.state, error) from None
+    written = os.fstat(log).st_size
+    try:
+        child = subprocess.Popen(
+            # -P: a directory named askd where the caller stands is not ours.
+            [sys.executable, "-P", "-m", "askd", "run"],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            cwd="/",
+            env={name: environ[name] for name in SPAWN_ENVIRONMENT if name in environ},
+            start_new_session=True,
+        )
+    finally:
+        os.close(log)
+    try:
+        return _wait_for_socket(child, paths, written)
+    finally:
+        # From here on it lives on its own; without this its Popen would warn that it still runs.
+        child.returncode = child.returncode or 0
+
+
+def _wait_for_socket(child: "subprocess.Popen[bytes]", paths: Paths, written: int) -> socket.socket:
+    deadline = time.monotonic() + START_LIMIT_S
+    pause = FIRST_PAUSE_S
+    while time.monotonic() < deadline:
+        time.sleep(pause)
+        code = child.poll()
+        # Looked for once more after its end: it may have left because another one is there.
+        stream = find_listener(paths)
+        if stream is not None:
+            return stream
+        if code is not None:
+            raise _explain(code, paths.log_file, written)
+        pause = min(2 * pause, LONGEST_PAUSE_S)
+    raise NoDaemon(
+        f"The daemon was started and did not answer within {START_LIMIT_S:.0f} s.",
+        hint=f"See what it does: ask daemon logs ({paths.log_file})",
+    )
+
+
+def _explain(code: int, log: Path, written: int) -> NoDaemon:
+    """Why a daemon ended at once: its own last words, and its code where it means something."""
+    lines = _read_tail(log, written)
+    reason = "\n".join(lines) if lines else f"it ended with code {code} and said nothing"
+    return NoDaemon(
+        f"The daemon did not start: {reason}",
+        hint=f"Its log: {log}",
+        code=code if code in (STORAGE, USAGE) else NoDaemon("").code,
+    )
+
+
+def _read_tail(log: Path, written: int) -> list[str]:
+    """The last lines that were added to the log after its first `written` bytes."""
+    try:
+        with log.open("rb") as stream:
+            size = stream.seek(0, os.SEEK_END)
+            stream.seek(max(written, size - TAIL_BYTES))
+            text = stream.read().decode(errors="replace")
+    except OSError:
+        return []
+    return [line for line in text.splitlines() if line.strip()][-TAIL_LINES:]
+
+
+def _unwritable(directory: Path, error: OSError) -> NoDaemon:
+    return NoDaemon(
+        f"The directory {directory} cannot be written: {error.strerror}.",
+        hint="Make it writable, or choose another place with ASK_HOME.",
+        code=STORAGE,
+    )
