@@ -52,6 +52,7 @@ REASONS: dict[str, int] = {
     "draining": NO_DAEMON,
     "too_many_connections": BUSY,
     "not_permitted": NO_DAEMON,
+    "bad_socket": NO_DAEMON,
     "internal": FAILED,
     # conversations and turns
     "conversation_not_found": NOT_FOUND,
