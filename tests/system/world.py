@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -42,12 +43,16 @@ class Result:
 
 
 class Running:
-    """A process whose output is collected as it comes, and can be waited for by content."""
+    """A process whose output is collected as it comes, and can be waited for by content.
+
+    `arrivals` holds each piece of standard output with the moment at which it came.
+    """
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self.process = process
         self._changed = threading.Condition()
         self._text = {"out": b"", "err": b""}
+        self.arrivals: list[tuple[float, bytes]] = []
         self._readers = [
             threading.Thread(target=self._read, args=(name, stream), daemon=True)
             for name, stream in (("out", process.stdout), ("err", process.stderr))
@@ -61,6 +66,8 @@ class Running:
             while chunk := os.read(stream.fileno(), 65536):
                 with self._changed:
                     self._text[name] += chunk
+                    if name == "out":
+                        self.arrivals.append((time.monotonic(), chunk))
                     self._changed.notify_all()
         with self._changed:
             self._changed.notify_all()
