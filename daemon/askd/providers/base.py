@@ -4,7 +4,7 @@ A codec is pure: `encode` turns a request into an `HttpCall`, a `Decoder` turns
 the bytes of the answer into stream events. Only `transport` opens a connection.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -121,6 +121,20 @@ class Endpoint:
     base_url: str
     api_key: str | None = field(default=None, repr=False)
     unix_socket: str | None = None
+
+
+Progress = Callable[[str, str], None]
+"""Called with a kind (`retrying`, `model_loading`) and a sentence for people."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeLimits:
+    """How long to wait, in seconds. An event is one that the decoder yields, not a comment."""
+
+    connect_s: float = 10.0
+    first_s: float = 60.0  # until the answer begins: its status line
+    gap_s: float = 120.0  # from there to the first event, and between two
+    total_s: float = 30 * 60.0  # one completion, retries included
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,336 @@
+"""HTTP for every dialect: the only module that opens a connection to a provider.
+
+It sends a codec's call to an endpoint and yields decoded events, within time
+limits on events (a server that only sends comments is silent), with retries
+before the first event and never after it. It follows no redirect, keeps no
+cookie, reads no environment, asks for no compression (a small bomb of gzip is
+400 MB of memory), and shows no key in any sentence.
+"""
+
+import http.cookiejar
+import json
+import logging
+import random
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any, Literal, NoReturn
+
+import httpx
+import trio
+
+from askd.errors import BadAnswer, ProviderError, RateLimited, Unavailable
+from askd.providers.base import (
+    Codec,
+    Ended,
+    Endpoint,
+    Failed,
+    HttpCall,
+    ModelRequest,
+    Progress,
+    StreamEvent,
+    TimeLimits,
+)
+from askd.providers.bodies import abandon, describe_trouble, read_body
+from askd.providers.refusals import restore_error
+from askd.providers.retry import RetryRules, is_retryable, plan_wait, read_retry_after
+
+logger = logging.getLogger(__name__)
+
+ERROR_BODY_LIMIT_BYTES = 64 * 1024
+"""Of an error's body; a sentence is somewhere in its first 64 KiB or nowhere."""
+
+JSON_BODY_LIMIT_BYTES = 8 << 20
+"""Of a listing; the largest one known is about 1 MiB."""
+
+DRAIN_S = 0.05
+"""After the end event, wait this long for the end of the body: the connection can be used again."""
+
+CLOSE_S = 5.0
+
+
+class Transport:
+    """Connections to providers, kept open between prompts.
+
+    Args:
+        limits: the time limits of an answer.
+        rules: how often to try.
+        chance: a random number from 0 to 1, for the jitter.
+        now: unix seconds, to read a `retry-after` date and to say `retry_at`.
+        mock: an httpx transport that is used for everything; tests have one.
+    """
+
+    def __init__(
+        self,
+        *,
+        limits: TimeLimits | None = None,
+        rules: RetryRules | None = None,
+        chance: Callable[[], float] = random.random,
+        now: Callable[[], float] = time.time,
+        mock: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self.limits = limits or TimeLimits()
+        self._rules = rules or RetryRules()
+        self._chance = chance
+        self._now = now
+        self._mock = mock
+        self._clients: dict[str, httpx.AsyncClient] = {}
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        clients, self._clients = self._clients, {}
+        with trio.CancelScope(deadline=trio.current_time() + CLOSE_S, shield=True):
+            for client in clients.values():
+                await client.aclose()
+
+    @asynccontextmanager
+    async def stream(
+        self,
+        endpoint: Endpoint,
+        codec: Codec,
+        request: ModelRequest,
+        *,
+        progress: Progress,
+        limits: TimeLimits | None = None,
+    ) -> AsyncIterator[AsyncIterator[StreamEvent]]:
+        """Ask, and iterate over the answer's events; leaving the block closes the connection.
+
+        The iterator ends only after `Ended`. An error inside the stream is
+        raised, so `Failed` never comes out.
+
+        Raises:
+            ProviderError: from the iterator, as the subclass that it is.
+        """
+        answer = _Answer(
+            self,
+            endpoint=endpoint,
+            codec=codec,
+            call=codec.encode(request),
+            progress=progress,
+            limits=limits or self.limits,
+        )
+        try:
+            yield answer
+        finally:
+            await answer.close()
+
+    async def fetch_json(self, endpoint: Endpoint, path: str, *, codec: Codec) -> Any:
+        """The JSON at a path under the endpoint, once, without a retry.
+
+        Raises:
+            ProviderError: refused, unreachable, or not JSON. The caller limits the time.
+        """
+        call = HttpCall(method="GET", path=path, body=b"", headers={"accept": "application/json"})
+        try:
+            response = await self.open(endpoint, call, self.limits)
+            try:
+                if response.status_code != 200:
+                    raise await self.read_error(response, endpoint, codec)
+                body = await read_body(response, JSON_BODY_LIMIT_BYTES + 1)
+            finally:
+                await response.aclose()
+        except httpx.HTTPError as error:
+            raise describe_trouble(endpoint, error) from None
+        if len(body) > JSON_BODY_LIMIT_BYTES:
+            raise BadAnswer(f"{endpoint.provider}: the listing is larger than 8 MiB")
+        try:
+            return json.loads(body)
+        except (ValueError, RecursionError):
+            raise BadAnswer(f"{endpoint.provider}: the listing is not JSON") from None
+
+    async def open(self, endpoint: Endpoint, call: HttpCall, limits: TimeLimits) -> httpx.Response:
+        """Send one request; the response's body is unread. Raises httpx's errors."""
+        client = self._client_for(endpoint, limits)
+        headers = {**call.headers, "accept-encoding": "identity", "user-agent": "askd"}
+        if endpoint.api_key is not None:
+            headers["authorization"] = f"Bearer {endpoint.api_key}"
+        url = endpoint.base_url.rstrip("/") + call.path
+        request = client.build_request(call.method, url, content=call.body, headers=headers)
+        return await client.send(request, stream=True, follow_redirects=False)
+
+    async def read_error(
+        self, response: httpx.Response, endpoint: Endpoint, codec: Codec
+    ) -> ProviderError:
+        """The error that this response means, with `retry_at` if the server said when."""
+        headers = dict(response.headers)
+        body = await read_body(response, ERROR_BODY_LIMIT_BYTES)
+        if endpoint.api_key:
+            body = body.replace(endpoint.api_key.encode(), b"***")
+        error = codec.read_error(response.status_code, headers, body)
+        assert isinstance(error, ProviderError)
+        retry_after = read_retry_after(headers, now=self._now())
+        if retry_after is not None and isinstance(error, RateLimited | Unavailable):
+            error.data["retry_at"] = self._now() + retry_after
+        if error.data.get("pairing"):
+            logger.error("%s", error.message)
+        return error
+
+    def plan_wait(self, tried: int, headers: Mapping[str, str]) -> float | None:
+        """Seconds until the next try, or None."""
+        retry_after = read_retry_after(headers, now=self._now())
+        return plan_wait(self._rules, tried=tried, retry_after=retry_after, chance=self._chance())
+
+    @property
+    def tries(self) -> int:
+        """How often a request is tried at most."""
+        return self._rules.tries
+
+    def _client_for(self, endpoint: Endpoint, limits: TimeLimits) -> httpx.AsyncClient:
+        secure = endpoint.base_url.startswith("https:")
+        key = endpoint.unix_socket or ("https" if secure else "http")
+        client = self._clients.get(key)
+        if client is None:
+            no_cookies = http.cookiejar.DefaultCookiePolicy(allowed_domains=[])
+            client = self._clients[key] = httpx.AsyncClient(
+                transport=self._mock
+                # Certificates are loaded only for those who need them: 20 ms and 10 MiB.
+                or httpx.AsyncHTTPTransport(verify=secure, uds=endpoint.unix_socket),
+                # Only connecting is limited here; the rest is limited by events.
+                timeout=httpx.Timeout(None, connect=limits.connect_s),
+                trust_env=False,
+                cookies=http.cookiejar.CookieJar(no_cookies),
+            )
+        return client
+
+
+class _Answer:
+    """The iterator over one answer: opens, tries again, reads, decodes."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        *,
+        endpoint: Endpoint,
+        codec: Codec,
+        call: HttpCall,
+        progress: Progress,
+        limits: TimeLimits,
+    ) -> None:
+        self._transport = transport
+        self._endpoint = endpoint
+        self._codec = codec
+        self._call = call
+        self._progress = progress
+        self._limits = limits
+        self._ready: deque[StreamEvent] = deque()
+        self._state: Literal["fresh", "shown", "ended", "closed"] = "fresh"
+        self._tried = 0
+        self._give_up_at = trio.current_time() + limits.total_s
+        self._response: httpx.Response | None = None
+        self._chunks: AsyncIterator[bytes] | None = None
+        self._decoder = codec.decoder()
+
+    def __aiter__(self) -> "_Answer":
+        return self
+
+    async def __anext__(self) -> StreamEvent:
+        # A wait is measured from here, so a slow reader of events is not the server's fault.
+        gap_at = trio.current_time() + self._limits.gap_s
+        while not self._ready:
+            if self._state in ("ended", "closed"):
+                raise StopAsyncIteration
+            try:
+                if self._chunks is None:
+                    await self._open()
+                    gap_at = trio.current_time() + self._limits.gap_s
+                else:
+                    await self._read(self._chunks, gap_at)
+            except httpx.HTTPError as error:
+                await self._try_again(describe_trouble(self._endpoint, error), {}, None)
+            except ProviderError as error:
+                headers, status = _facts(self._response)
+                await self._try_again(error, headers, status)
+        event = self._ready.popleft()
+        if isinstance(event, Failed):
+            raise self._read_failure(event)
+        if isinstance(event, Ended):
+            self._state = "ended"
+        else:
+            self._state = "shown"
+        return event
+
+    async def close(self) -> None:
+        """Let go of the connection: kept open if the body is over, else closed."""
+        ended = self._state == "ended"
+        self._state = "closed"
+        await self._let_go(DRAIN_S if ended else 0)
+
+    async def _open(self) -> None:
+        self._tried += 1
+        limit = min(trio.current_time() + self._limits.first_s, self._give_up_at)
+        with trio.move_on_at(limit) as scope:
+            self._response = await self._transport.open(self._endpoint, self._call, self._limits)
+            kind = self._response.headers.get("content-type", "")
+            if self._response.status_code != 200 or "json" in kind or "html" in kind:
+                raise await self._transport.read_error(self._response, self._endpoint, self._codec)
+            self._decoder = self._codec.decoder()
+            self._chunks = self._response.aiter_raw()
+        if scope.cancelled_caught:
+            self._raise_late(self._limits.first_s)
+
+    async def _read(self, chunks: AsyncIterator[bytes], gap_at: float) -> None:
+        with trio.move_on_at(min(gap_at, self._give_up_at)) as scope:
+            try:
+                data = await anext(chunks)
+            except StopAsyncIteration:
+                self._chunks = None
+                raise Unavailable(
+                    f"{self._endpoint.provider}: the answer was cut before its end"
+                ) from None
+            events = self._decoder.feed(data)
+            if events and self._state == "fresh" and isinstance(events[0], Failed):
+                raise self._read_failure(events[0])
+            self._ready.extend(events)
+        if scope.cancelled_caught:
+            self._raise_late(self._limits.gap_s)
+
+    def _read_failure(self, failed: Failed) -> ProviderError:
+        failure = failed.failure
+        if self._endpoint.api_key:
+            message = failure.message.replace(self._endpoint.api_key, "***")
+            failure = replace(failure, message=message)
+        return restore_error(failure)
+
+    def _raise_late(self, limit_s: float) -> NoReturn:
+        name = self._endpoint.provider
+        if trio.current_time() >= self._give_up_at:
+            minutes = self._limits.total_s / 60
+            sentence = f"{name}: the answer was not over after {minutes:g} minutes"
+        else:
+            sentence = f"{name} sent nothing for {limit_s:g} seconds"
+        raise Unavailable(sentence, data={"final": True})
+
+    async def _try_again(
+        self, error: ProviderError, headers: Mapping[str, str], status: int | None
+    ) -> None:
+        """Wait and be ready for another try, or raise the error."""
+        await self._let_go(0)
+        if self._state != "fresh" or not is_retryable(error, headers, status):
+            raise error
+        wait_s = self._transport.plan_wait(self._tried, headers)
+        if wait_s is None or trio.current_time() + wait_s >= self._give_up_at:
+            raise error
+        self._progress(
+            "retrying",
+            f"{error.message}; trying again in {wait_s:.1f} s "
+            f"(try {self._tried + 1} of {self._transport.tries})",
+        )
+        await trio.sleep(wait_s)
+
+    async def _let_go(self, patience_s: float) -> None:
+        response, self._response = self._response, None
+        chunks, self._chunks = self._chunks, None
+        if response is None:
+            return
+        try:
+            if chunks is not None:
+                await abandon(chunks, patience_s=patience_s)
+        finally:
+            with trio.CancelScope(deadline=trio.current_time() + CLOSE_S, shield=True):
+                await response.aclose()
+
+
+def _facts(response: httpx.Response | None) -> tuple[Mapping[str, str], int | None]:
+    return ({}, None) if response is None else (dict(response.headers), response.status_code)
