@@ -5,7 +5,7 @@ a house test holds the two tables equal.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, assert_never
 
 DONE = 0
 FAILED = 1  # failed, refused, or interrupted by someone else
@@ -53,3 +53,30 @@ class Usage:
 
 Stop = Literal["end", "length", "calls", "refusal", "filtered", "unknown"]
 """Why a model stopped: done, cut by a limit, wants tools, refused, filtered, not said."""
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How a turn ends: what its `turn_finished` will say beside the usage."""
+
+    outcome: Outcome
+    code: int
+    reason: str | None = None
+    message: str | None = None
+
+
+def judge_stop(stop: Stop, *, is_empty: bool) -> End:
+    """How a turn ends whose last answer asks for nothing more."""
+    match stop:
+        case "length":
+            sentence = "The answer was cut by a length limit."
+            return End("completed", CUT, "length", sentence)
+        case "refusal":
+            return End("failed", FAILED, "refused", "The model refused to answer.")
+        case "filtered":
+            sentence = "The provider's content filter stopped the answer."
+            return End("failed", FAILED, "refused", sentence)
+        case "end" | "calls" | "unknown":
+            sentence = "The model's answer was empty."
+            return End("completed", DONE, None, sentence if is_empty else None)
+    assert_never(stop)

@@ -153,7 +153,7 @@ def _union_reader(members: tuple[Any, ...]) -> Read:
             return None
         if tagged and isinstance(data, Mapping):
             tag = data.get("type")
-            if tag in tagged:
+            if isinstance(tag, str) and tag in tagged:
                 return _reader(tagged[tag])(data)
             if fallback is not None:
                 return fallback(raw=dict(data))

@@ -1,0 +1,144 @@
+"""The context: what one completion sees of a conversation.
+
+The turns of the view in the order in which they started, the asking turn last.
+What people alone should see (notices), what a later attempt replaced, and what
+no provider would take (answers with nothing in them) is left out; calls and
+outputs are healed last. Nothing is cut to fit here: a context that is too long
+is the shell's to refuse.
+"""
+
+from dataclasses import dataclass
+from itertools import groupby
+
+from askd.core.conversation import Conversation, TurnRecord
+from askd.core.items import (
+    AssistantMessage,
+    Blob,
+    Item,
+    Notice,
+    Part,
+    Snapshot,
+    Text,
+    Unknown,
+    UserMessage,
+)
+from askd.core.pairs import Fault, heal
+from askd.core.tokens import ITEM_TOKENS, estimate_tokens
+
+STDIN = "stdin"
+"""The name of an attachment that came through standard input."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What a model will see. Blobs are still blobs.
+
+    Attributes:
+        tokens: an estimate, system prompt included.
+        faults: what was wrong with the calls and outputs before they were healed.
+    """
+
+    items: tuple[Item, ...]
+    system: str | None
+    tokens: int
+    faults: tuple[Fault, ...] = ()
+
+
+def build_context(
+    conversation: Conversation, turn_id: str | None, *, system: str | None
+) -> Context:
+    """What the next completion of this turn sees; None: what a turn to come would see before it.
+
+    The turn itself is there even if it has not started or its view was cleared
+    while it ran.
+    """
+    view = conversation.view
+    items: list[Item] = []
+    for each in conversation.started:
+        record = conversation.turns[each]
+        if each != turn_id and view.holds(record) and not _is_void(record):
+            items.extend(_visible(record))
+    asking = conversation.turn_record(turn_id) if turn_id is not None else None
+    if asking is not None:
+        items.extend(_visible(asking))
+    healed, faults = heal(items)
+    tokens = estimate_tokens(healed)
+    if system:
+        tokens += ITEM_TOKENS + estimate_tokens(system)
+    return Context(items=healed, system=system, tokens=tokens, faults=tuple(faults))
+
+
+def render_parts(parts: tuple[Part, ...]) -> str:
+    """The text of a message as a model reads it.
+
+    Parts with a name are attachments, each in a frame that says where it came
+    from: `<stdin>` or `<file path="...">`. Neighbours of one name are pieces of
+    one attachment. They stand first and the words last: models answer better
+    when the question follows what it is about, and `cat file | ask "..."` reads
+    in that order. A blob that was not resolved is named, not shown.
+    """
+    attachments = []
+    words = []
+    for name, group in groupby(parts, key=lambda part: part.name):
+        text = "".join(_text_of(part) for part in group)
+        if name is None:
+            words.append(text)
+        else:
+            attachments.append(_frame(name, text))
+    spoken = "".join(words)
+    return "\n\n".join([*attachments, spoken] if spoken else attachments)
+
+
+def _text_of(part: Part) -> str:
+    match part:
+        case Text(text=text):
+            return text
+        case Blob(bytes=size, media_type=media_type):
+            return f"[{media_type}, {size} bytes, not shown]"
+
+
+def _frame(name: str, text: str) -> str:
+    tag = "stdin" if name == STDIN else "file"
+    # Content that holds the closing tag could end its own frame and pose as the words.
+    while f"</{tag}>" in text:
+        tag += "_"
+    opening = tag if name == STDIN else f'{tag} path="{_quote(name)}"'
+    ending = "" if text.endswith("\n") else "\n"
+    return f"<{opening}>\n{text}{ending}</{tag}>"
+
+
+def _quote(name: str) -> str:
+    """A path inside an attribute: no quote, angle bracket or line end can leave it."""
+    safe = "".join(c if c.isprintable() else "?" for c in name)
+    return (
+        safe.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;").replace(">", "&gt;")
+    )
+
+
+def _is_void(record: TurnRecord) -> bool:
+    """A failed turn that brought no answer: whoever asked will have asked again."""
+    if record.finished is None or record.finished.outcome != "failed":
+        return False
+    return not any(isinstance(item, AssistantMessage) for item in _visible(record))
+
+
+def _visible(record: TurnRecord) -> list[Item]:
+    added = [each.item for each in record.items if each.status != "superseded"]
+    return [item for item in (*record.prompt.items, *added) if _is_for_models(item)]
+
+
+def _is_for_models(item: Item) -> bool:
+    match item:
+        case Notice() | Snapshot() | Unknown():
+            return False
+        case AssistantMessage(parts=parts, calls=calls):
+            # Reasoning alone is no message to any provider, and white space is refused by some.
+            return bool(calls) or any(_says_something(part) for part in parts)
+        case UserMessage(parts=parts):
+            return bool(parts)
+        case _:
+            return True
+
+
+def _says_something(part: Part) -> bool:
+    return not isinstance(part, Text) or bool(part.text.strip())

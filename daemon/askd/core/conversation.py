@@ -1,0 +1,283 @@
+"""The conversation: what a log of events says, folded into one value to ask.
+
+A fold and nothing else: it never raises on an odd log, because a log that
+cannot be read is a conversation that is lost. What it does not understand it
+passes over: an item of a turn that nobody accepted is kept among the strays, a
+second end of a turn changes nothing, an event that was applied before is not
+applied again. Each event costs the same, however long the log is.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from askd.core.events import (
+    Body,
+    CompletionFinished,
+    ConversationCreated,
+    Event,
+    ItemAdded,
+    ItemPinned,
+    ItemUnpinned,
+    PromptAccepted,
+    PromptWithdrawn,
+    QuestionAnswered,
+    QuestionAsked,
+    Renamed,
+    SettingsChanged,
+    Titled,
+    TurnFinished,
+    TurnStarted,
+    UnknownBody,
+    ViewChanged,
+)
+from askd.core.items import AssistantMessage, Notice, ToolOutput, UserMessage
+from askd.core.outcome import Stop, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What holds for the conversation's turns unless a turn says otherwise."""
+
+    model: str | None = None
+    system: str | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class TurnRecord:
+    """What the log says of one turn; it grows as events are applied.
+
+    Attributes:
+        position: 0 for the first accepted turn of the conversation, and so on.
+        attempt: the last one that started; 0: still in the queue.
+        items: all that was added, superseded ones included, in the order of the log.
+        completions: the highest number of a completion that left anything in the log.
+        stop: why completion `stopped` ended; None: none of the turn's ended by itself.
+        usage: of all finished completions; None: no provider said.
+        last: the turn's latest event.
+    """
+
+    prompt: PromptAccepted
+    accepted_seq: int
+    position: int
+    attempt: int = 0
+    model: str | None = None
+    items: list[ItemAdded] = field(default_factory=list)
+    completions: int = 0
+    stopped: int = 0
+    stop: Stop | None = None
+    usage: Usage | None = None
+    finished: TurnFinished | None = None
+    withdrawn: bool = False
+    last: Body | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What of the log a model may see: turns up to position `cleared` are out. -1: none is."""
+
+    cleared: int = -1
+
+    def holds(self, record: TurnRecord) -> bool:
+        """Whether this turn may be seen."""
+        return record.position > self.cleared
+
+
+class Conversation:
+    """One conversation as its events tell it, so far.
+
+    Attributes:
+        turns: by id, in the order of acceptance.
+        started: ids of turns in the order in which they first started: a context's order.
+        open_questions: by id, asked and neither answered nor outlived by their turn.
+        pinned: ids of items.
+        strays: items of no turn (notices) or of one that the log does not know.
+        message_count: what `count_messages` finds in all of it.
+        created_at, updated_at: unix seconds of the first and the last event.
+    """
+
+    def __init__(self, id: str) -> None:
+        self.id = id
+        self.name: str | None = None
+        self.title: str | None = None
+        self.forked_from: str | None = None
+        self.settings = Settings()
+        self.turns: dict[str, TurnRecord] = {}
+        self.started: list[str] = []
+        self.open_questions: dict[str, QuestionAsked] = {}
+        self.pinned: set[str] = set()
+        self.strays: list[ItemAdded] = []
+        self.message_count = 0
+        self.last_seq = 0
+        self.created_at = 0.0
+        self.updated_at = 0.0
+        # Dicts for their order and for removal at the same cost anywhere.
+        self._queued: dict[str, None] = {}
+        self._running: dict[str, None] = {}
+        self._cleared: dict[str, int] = {}
+
+    @property
+    def queue(self) -> list[str]:
+        """The turns that were accepted and neither started nor ended, first come first."""
+        return list(self._queued)
+
+    @property
+    def running(self) -> str | None:
+        """The turn that has started and not ended."""
+        return next(reversed(self._running), None)
+
+    @property
+    def unfinished(self) -> list[str]:
+        """The turns without an end: those that have started, then the queue."""
+        return [*self._running, *self._queued]
+
+    @property
+    def view(self) -> View:
+        """What a model may see."""
+        return View(max(self._cleared.values(), default=-1))
+
+    def turn_record(self, turn_id: str) -> TurnRecord | None:
+        """What the log says of a turn, if it knows it."""
+        return self.turns.get(turn_id)
+
+    def finished(self, turn_id: str) -> TurnFinished | None:
+        """The end of a turn, if it has one."""
+        record = self.turns.get(turn_id)
+        return record.finished if record else None
+
+    def apply(self, event: Event) -> None:
+        """Add the next event; one whose `seq` is not beyond the last is passed over."""
+        if event.seq <= self.last_seq:
+            return
+        if not self.last_seq:
+            self.created_at = event.at
+        self.last_seq = event.seq
+        self.updated_at = event.at
+        body = event.body
+        self.message_count += count_messages(body)
+        match body:
+            case ItemAdded():
+                self._add_item(body)
+            case PromptAccepted():
+                self._accept(body, event.seq)
+            case TurnStarted() | CompletionFinished() | PromptWithdrawn() | TurnFinished():
+                self._move_turn(body)
+            case QuestionAsked() | QuestionAnswered():
+                self._note_question(body)
+            case ConversationCreated(name=name, forked_from=forked_from):
+                self.name, self.forked_from = name, forked_from
+            case Renamed(name=name):
+                self.name = name
+            case Titled(title=title):
+                self.title = title
+            case SettingsChanged(model=model, system=system):
+                self.settings = Settings(
+                    self.settings.model if model is None else model,
+                    self.settings.system if system is None else system,
+                )
+            case ItemPinned(item_id=item_id):
+                self.pinned.add(item_id)
+            case ItemUnpinned(item_id=item_id):
+                self.pinned.discard(item_id)
+            case ViewChanged():
+                self._change_view(body)
+            case UnknownBody():
+                pass
+
+    def _accept(self, body: PromptAccepted, seq: int) -> None:
+        if body.turn_id in self.turns:
+            return
+        self.turns[body.turn_id] = TurnRecord(
+            prompt=body, accepted_seq=seq, position=len(self.turns), last=body
+        )
+        self._queued[body.turn_id] = None
+
+    def _add_item(self, body: ItemAdded) -> None:
+        record = self.turns.get(body.turn_id) if body.turn_id is not None else None
+        if record is None:
+            self.strays.append(body)
+            return
+        record.items.append(body)
+        record.completions = max(record.completions, body.completion or 0)
+        record.last = body
+
+    def _move_turn(
+        self, body: TurnStarted | CompletionFinished | PromptWithdrawn | TurnFinished
+    ) -> None:
+        record = self.turns.get(body.turn_id)
+        if record is None or record.finished is not None:
+            return
+        record.last = body
+        match body:
+            case TurnStarted(turn_id=turn_id, attempt=attempt, model=model):
+                if not record.attempt:
+                    self.started.append(turn_id)
+                record.attempt = max(attempt, 1)
+                record.model = model or record.model
+                self._queued.pop(turn_id, None)
+                self._running[turn_id] = None
+            case CompletionFinished(completion=completion, stop=stop, usage=usage):
+                record.completions = max(record.completions, completion)
+                record.stopped, record.stop = completion, stop
+                record.usage = add_usage(record.usage, usage)
+            case PromptWithdrawn(turn_id=turn_id):
+                record.withdrawn = True
+                self._queued.pop(turn_id, None)
+            case TurnFinished(turn_id=turn_id):
+                record.finished = body
+                self._queued.pop(turn_id, None)
+                self._running.pop(turn_id, None)
+                for question_id, asked in list(self.open_questions.items()):
+                    if asked.turn_id == turn_id:
+                        del self.open_questions[question_id]
+
+    def _note_question(self, body: QuestionAsked | QuestionAnswered) -> None:
+        record = self.turns.get(body.turn_id)
+        if record is None or record.finished is not None:
+            return
+        record.last = body
+        if isinstance(body, QuestionAsked):
+            self.open_questions[body.question_id] = body
+        else:
+            self.open_questions.pop(body.question_id, None)
+
+    def _change_view(self, body: ViewChanged) -> None:
+        """Only `clear`, and the `undo` of one, change what this version shows."""
+        if body.kind == "clear":
+            record = self.turns.get(body.through_turn) if body.through_turn else None
+            # A clear that names no turn means all that has been said until now.
+            self._cleared[body.id] = record.position if record else self._last_started()
+        elif body.kind == "undo" and body.restored is not None:
+            self._cleared.pop(body.restored, None)
+
+    def _last_started(self) -> int:
+        return self.turns[self.started[-1]].position if self.started else -1
+
+
+def add_usage(one: Usage | None, other: Usage | None) -> Usage | None:
+    """The sum of what was said; None: nothing was."""
+    if one is None or other is None:
+        return one or other
+    return one + other
+
+
+def count_messages(body: Body) -> int:
+    """How many messages of a history this event is.
+
+    A prompt's messages, assistant messages, tool outputs (orphans too: the log
+    holds them) and notices count; what a later attempt superseded does not.
+    """
+    match body:
+        case PromptAccepted(items=items):
+            return len(items)
+        case ItemAdded(item=item, status=status) if status != "superseded":
+            return int(isinstance(item, UserMessage | AssistantMessage | ToolOutput | Notice))
+        case _:
+            return 0
+
+
+def fold(id: str, events: Iterable[Event]) -> Conversation:
+    """The conversation that these events tell."""
+    conversation = Conversation(id)
+    for event in events:
+        conversation.apply(event)
+    return conversation

@@ -1,0 +1,221 @@
+"""Pairs: a tool call and its output, joined by `call_id`, never one without the other.
+
+Providers refuse a request in which an output has no call before it, a call has
+no output, or something stands between the two. New turns cannot make such a
+history; old and imported logs can hold one. `heal` makes any list of items
+sendable and says what was wrong; it never touches the log. It does not log: the
+texts are here so that they are the same wherever they are logged.
+"""
+
+import json
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from typing import Literal, assert_never
+
+from askd.core.items import AssistantMessage, Item, Text, ToolCall, ToolOutput, join_text
+
+SYNTHETIC_TEXT = "The tool call was interrupted; it has no output."
+"""Part of requests, which providers cache by their text: not to be reworded without need."""
+PREVIEW_CHARACTERS = 50
+
+FaultKind = Literal["orphan", "missing_id", "doubled", "unanswered", "displaced", "bad_call_id"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """One thing that was wrong with a list of items, and that `heal` put right.
+
+    - `orphan`: an output without a call before it; left out
+    - `missing_id`: an output that does not say which call it answers; left out
+    - `doubled`: a further output of an answered call; left out
+    - `unanswered`: a call without an output; got a synthetic one
+    - `displaced`: an output apart from its call; moved there
+    - `bad_call_id`: a call without an id, or with one that its message used before; got its own
+    """
+
+    kind: FaultKind
+    item_id: str
+    call_id: str
+    name: str = ""
+    preview: str = ""
+
+    @property
+    def is_dropped(self) -> bool:
+        """Whether the item was left out."""
+        return self.kind in ("orphan", "missing_id", "doubled")
+
+
+def describe_fault(fault: Fault) -> str:
+    """The line to log for a fault, at WARNING."""
+    match fault.kind:
+        case "orphan":
+            return (
+                "Orphan tool message detected and dropped: "
+                f'tool_call_id={fault.call_id}, content_preview="{fault.preview}"'
+            )
+        case "missing_id":
+            return "Tool message missing tool_call_id, dropping message"
+        case "doubled":
+            return f"Second output of a tool call dropped: tool_call_id={fault.call_id}"
+        case "unanswered":
+            return (
+                "Tool call without output answered as interrupted: "
+                f"call_id={fault.call_id}, tool_name={fault.name}"
+            )
+        case "displaced":
+            return f"Tool output moved behind its call: tool_call_id={fault.call_id}"
+        case "bad_call_id":
+            return (
+                "Tool call with a missing or doubled id renamed: "
+                f"call_id={fault.call_id}, tool_name={fault.name}"
+            )
+    assert_never(fault.kind)
+
+
+def describe_pair(call: ToolCall) -> str:
+    """The line to log for a pair that was kept, at DEBUG."""
+    return f"Preserved tool call pair: call_id={call.call_id}, tool_name={call.name}"
+
+
+def describe_healing(faults: Sequence[Fault], kept: int) -> str:
+    """The line to log for a whole list, at DEBUG; `kept` items are left."""
+    dropped = sum(fault.is_dropped for fault in faults)
+    return f"Sanitized message sequence: dropped {dropped} orphans, kept {kept} valid"
+
+
+def interrupt_call(call: ToolCall, item_id: str) -> ToolOutput:
+    """The output of a call that will never have one of its own."""
+    return ToolOutput(
+        id=item_id,
+        call_id=call.call_id,
+        name=call.name,
+        parts=(Text(SYNTHETIC_TEXT),),
+        is_error=True,
+        synthetic="interrupted",
+    )
+
+
+def rename_calls(calls: tuple[ToolCall, ...], used: Set[str] = frozenset()) -> tuple[ToolCall, ...]:
+    """The same calls, each with an id of its own that is not in `used` either.
+
+    An id that is fine stays. The k-th call, if it has none, becomes `call_k`;
+    the second with an id becomes `id#2`, and so on. The same calls always get
+    the same ids.
+    """
+    reserved = {call.call_id for call in calls}
+    taken = set(used)
+    repeats: dict[str, int] = {}
+    renamed = []
+    for k, call in enumerate(calls, start=1):
+        base = new = call.call_id if call.call_id.strip() else f"call_{k}"
+        # An id that another call brought is that call's: it must not be given to this one.
+        while new in taken or (new != call.call_id and new in reserved):
+            repeats[base] = repeats.get(base, 1) + 1
+            new = f"{base}#{repeats[base]}"
+        taken.add(new)
+        renamed.append(call if new == call.call_id else replace(call, call_id=new))
+    return tuple(renamed)
+
+
+def is_whole(call: ToolCall) -> bool:
+    """Whether a call of an answer that was cut had come to its end: a name and a JSON object."""
+    try:
+        return bool(call.name) and isinstance(json.loads(call.arguments), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def find_faults(items: Sequence[Item]) -> list[Fault]:
+    """What `heal` would put right; empty: the items can be sent as they are."""
+    return heal(items)[1]
+
+
+def heal(items: Sequence[Item]) -> tuple[tuple[Item, ...], list[Fault]]:
+    """The items as they can be sent, and what was wrong with them.
+
+    Healthy items come back as they were, and healing twice is healing once. An
+    output belongs to the latest unanswered call of its id: ids may come again
+    in later messages. An output that arrived is never replaced by a synthetic
+    one.
+    """
+    faults: list[Fault] = []
+    renamed = {
+        index: rename_calls(item.calls)
+        for index, item in enumerate(items)
+        if isinstance(item, AssistantMessage) and item.calls
+    }
+    answers = _match_outputs(items, renamed, faults)
+    healed: list[Item] = []
+    for index, item in enumerate(items):
+        if isinstance(item, ToolOutput):
+            continue
+        if index not in renamed:
+            healed.append(item)
+            continue
+        message = _take_calls(item, renamed[index], faults)
+        healed.append(message)
+        outputs = answers.get(index, {})
+        healed.extend(outputs.values())
+        for k, call in enumerate(message.calls, start=1):
+            if call.call_id not in outputs:
+                healed.append(interrupt_call(call, f"{message.id}.{k}"))
+                faults.append(_call_fault("unanswered", message, call))
+    return tuple(healed), faults
+
+
+def _take_calls(item: Item, calls: tuple[ToolCall, ...], faults: list[Fault]) -> AssistantMessage:
+    assert isinstance(item, AssistantMessage)
+    changed = [new for old, new in zip(item.calls, calls, strict=True) if old != new]
+    if not changed:
+        return item
+    faults.extend(_call_fault("bad_call_id", item, call) for call in changed)
+    return replace(item, calls=calls)
+
+
+def _match_outputs(
+    items: Sequence[Item], renamed: Mapping[int, tuple[ToolCall, ...]], faults: list[Fault]
+) -> dict[int, dict[str, ToolOutput]]:
+    """Join outputs to calls: by the index of a message its outputs, by call, as they arrived."""
+    waiting: dict[str, list[tuple[int, str]]] = {}
+    answers: dict[int, dict[str, ToolOutput]] = {}
+    nearest = -1  # the message that an output at this place follows directly
+    for index, item in enumerate(items):
+        if isinstance(item, AssistantMessage) and item.calls:
+            # Backwards, for the last is taken first: outputs of one id come in its calls' order.
+            for old, new in reversed(list(zip(item.calls, renamed[index], strict=True))):
+                waiting.setdefault(old.call_id, []).append((index, new.call_id))
+        if not isinstance(item, ToolOutput):
+            nearest = index
+        elif not item.call_id.strip():
+            faults.append(_fault("missing_id", item))
+        elif item.call_id not in waiting:
+            faults.append(_fault("orphan", item))
+        elif not waiting[item.call_id]:
+            faults.append(_fault("doubled", item))
+        else:
+            owner, call_id = waiting[item.call_id].pop()
+            output = item if item.call_id == call_id else replace(item, call_id=call_id)
+            answers.setdefault(owner, {})[call_id] = output
+            if owner != nearest:
+                faults.append(_fault("displaced", item))
+    return answers
+
+
+def _fault(kind: FaultKind, output: ToolOutput) -> Fault:
+    return Fault(
+        kind=kind,
+        item_id=output.id,
+        call_id=output.call_id,
+        name=output.name,
+        preview=_preview(output),
+    )
+
+
+def _call_fault(kind: FaultKind, message: AssistantMessage, call: ToolCall) -> Fault:
+    return Fault(kind=kind, item_id=message.id, call_id=call.call_id, name=call.name)
+
+
+def _preview(output: ToolOutput) -> str:
+    text = join_text(output.parts)[:PREVIEW_CHARACTERS]
+    # One line, whatever the tool wrote: a log line must not be forged by an output.
+    return "".join(c if c.isprintable() else " " for c in text)

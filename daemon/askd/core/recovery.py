@@ -1,0 +1,193 @@
+"""Recovery: what to do with each turn that a daemon left without an end.
+
+Decided from the log and from the texts that were still growing, as values; the
+shell carries them out. Nothing is guessed about the world: a tool that may have
+started is taken to have started, and a turn that may have had effects is ended
+and not repeated.
+"""
+
+from collections.abc import Iterable, Set
+from dataclasses import dataclass
+
+from askd.core import outcome
+from askd.core.conversation import Conversation, TurnRecord
+from askd.core.events import Body, ItemAdded, QuestionAsked
+from askd.core.items import AssistantMessage, Reasoning, Text, ToolOutput
+from askd.core.turn import Append, Interrupted, Turn
+
+SECRETS_WAIT_S = 60.0
+"""How long a caller whose connection broke has to come back with its keys."""
+MAX_ATTEMPTS = 5
+"""A turn that was running each time the daemon died may be why it died."""
+
+PartialText = tuple[str, str, str, str]
+"""Text that was still growing: (turn_id, item_id, kind, text)."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunIt:
+    """It had not started: it takes its place in the queue."""
+
+    turn_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class StayParked:
+    """It waits for a person, and goes on waiting."""
+
+    turn_id: str
+    question: QuestionAsked
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """Append `bodies` (what the last attempt had begun to say, superseded), then start it again.
+
+    The machine is `Turn.rebuild`, its first input `Started(attempt)`.
+    """
+
+    turn_id: str
+    attempt: int
+    bodies: tuple[Body, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """Append `bodies`, in one transaction: the last of them is the turn's end."""
+
+    turn_id: str
+    bodies: tuple[Body, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WaitForSecrets:
+    """Wait for `key` to be repeated with its caller's secrets, or for `wait_s`; then do `then`.
+
+    Without them the turn uses the daemon's own keys, else ends failed with code 4.
+    """
+
+    turn_id: str
+    key: str
+    wait_s: float
+    then: RunIt | Retry
+
+
+Plan = RunIt | StayParked | Retry | Close | WaitForSecrets
+
+
+def plan_recovery(
+    conversation: Conversation,
+    partials: Iterable[PartialText] = (),
+    *,
+    harmless_tools: Set[str] = frozenset(),
+) -> list[Plan]:
+    """One plan for each unfinished turn: those that had started first, then the queue.
+
+    `partials` may hold texts of other turns and of items that were committed
+    after all. `harmless_tools`: names of tools whose repetition has no effect.
+    """
+    texts: dict[str, list[PartialText]] = {}
+    for partial in partials:
+        texts.setdefault(partial[0], []).append(partial)
+    return [
+        _plan_turn(conversation, conversation.turns[each], texts.get(each, []), harmless_tools)
+        for each in conversation.unfinished
+    ]
+
+
+def _plan_turn(
+    conversation: Conversation,
+    record: TurnRecord,
+    texts: list[PartialText],
+    harmless_tools: Set[str],
+) -> Plan:
+    turn_id = record.prompt.turn_id
+    last = record.last
+    if not record.attempt:
+        return _with_secrets(record, RunIt(turn_id))
+    if isinstance(last, QuestionAsked) and last.question_id in conversation.open_questions:
+        return StayParked(turn_id, last)
+    partials = _join_partials(record, texts)
+    if _can_repeat(record, harmless_tools):
+        bodies = tuple(
+            ItemAdded(turn_id, message, number, "superseded") for number, message in partials
+        )
+        return _with_secrets(record, Retry(turn_id, record.attempt + 1, bodies))
+    kept = [ItemAdded(turn_id, message, number, "interrupted") for number, message in partials]
+    return Close(turn_id, (*kept, *_end_turn(record)))
+
+
+def _with_secrets(record: TurnRecord, plan: RunIt | Retry) -> Plan:
+    prompt = record.prompt
+    if not prompt.caller_credentials:
+        return plan
+    return WaitForSecrets(prompt.turn_id, prompt.key, SECRETS_WAIT_S, plan)
+
+
+def _can_repeat(record: TurnRecord, harmless_tools: Set[str]) -> bool:
+    if not record.prompt.options.detach or record.attempt >= MAX_ATTEMPTS:
+        return False
+    # Only the end is missing: there is nothing to repeat.
+    if Turn.rebuild(record).is_answered:
+        return False
+    items = [added.item for added in record.items]
+    never_ran = {
+        item.call_id
+        for item in items
+        if isinstance(item, ToolOutput) and item.synthetic is not None
+    }
+    return all(
+        call.name in harmless_tools or call.call_id in never_ran
+        for item in items
+        if isinstance(item, AssistantMessage)
+        for call in item.calls
+    )
+
+
+def _end_turn(record: TurnRecord) -> list[Body]:
+    """What the turn's own machine appends when it is ended with nothing running."""
+    commands = Turn.rebuild(record).feed(
+        Interrupted(
+            outcome.FAILED,
+            "interrupted",
+            "The daemon stopped while this turn was running; what it had said so far is kept.",
+        )
+    )
+    return [command.body for command in commands if isinstance(command, Append)]
+
+
+def _join_partials(
+    record: TurnRecord, texts: list[PartialText]
+) -> list[tuple[int, AssistantMessage]]:
+    """The messages that were still growing, with the numbers of their completions.
+
+    Arguments of calls are left out: half a call is no call.
+    """
+    committed = {added.item.id for added in record.items}
+    said: dict[str, dict[str, str]] = {}
+    for _, item_id, kind, text in texts:
+        if item_id not in committed and text:
+            kinds = said.setdefault(item_id, {})
+            kinds[kind] = kinds.get(kind, "") + text
+    return [
+        (
+            _number_of(record, item_id),
+            AssistantMessage(
+                id=item_id,
+                parts=(Text(kinds["text"]),) if "text" in kinds else (),
+                reasoning=(Reasoning(kinds["reasoning"]),) if "reasoning" in kinds else (),
+                model=record.model,
+            ),
+        )
+        for item_id, kinds in said.items()
+        if "text" in kinds or "reasoning" in kinds
+    ]
+
+
+def _number_of(record: TurnRecord, item_id: str) -> int:
+    """The completion that an item's id names; else the one after the last known."""
+    number = item_id.removeprefix(f"{record.prompt.turn_id}.")
+    # Only as many digits as a completion can have: ids come from a file.
+    if number.isascii() and number.isdecimal() and len(number) < 10:
+        return int(number)
+    return record.completions + 1
