@@ -1,0 +1,117 @@
+"""A strict grammar for the command lines that scripts use; click reads all others.
+
+It knows fewer forms than click and no errors: whatever it is not sure of it
+declines, and what it accepts means the same to click (a property test).
+"""
+
+RESERVED = frozenset(
+    (
+        *("api", "attach", "auth", "chat", "clear", "compact", "completion", "config", "daemon"),
+        *("dial-stdio", "doctor", "fork", "history", "jobs", "list", "mcp", "models", "new"),
+        *("pin", "prune", "ps", "rename", "resume", "schedule", "templates", "tools", "unpin"),
+        "usage",
+    )
+)
+"""The keys of `ask.commands.COMMANDS`, which would cost a module to import."""
+
+_FLAGS = {
+    "-c": "again",
+    "--continue": "again",
+    "-q": "quiet",
+    "--quiet": "quiet",
+    "--raw": "raw",
+    "--no-stdin": "no_stdin",
+    "--queue": "queue",
+    "--fail-busy": "fail_busy",
+    "--ephemeral": "ephemeral",
+}
+_VALUES = {
+    "-s": "session",
+    "--session": "session",
+    "-m": "model",
+    "--model": "model",
+    "-S": "system",
+    "--system": "system",
+    "--key": "key",
+    "--timeout": "timeout",
+}
+
+
+class Words:
+    """A prompt's command line as understood. Texts are never empty; None: not said."""
+
+    __slots__ = (
+        "again",
+        "ephemeral",
+        "fail_busy",
+        "key",
+        "model",
+        "no_stdin",
+        "queue",
+        "quiet",
+        "raw",
+        "session",
+        "system",
+        "text",
+        "timeout",
+    )
+
+    def __init__(self) -> None:
+        self.again = self.quiet = self.raw = self.no_stdin = False
+        self.queue = self.fail_busy = self.ephemeral = False
+        self.session: str | None = None
+        self.model: str | None = None
+        self.system: str | None = None
+        self.key: str | None = None
+        self.timeout: str | None = None
+        self.text = ""
+
+
+def read_prompt(arguments: list[str]) -> Words | None:
+    """Understand a prompt's command line, or decline with None."""
+    words = Words()
+    text: list[str] = []
+    rest = iter(arguments)
+    for token in rest:
+        if token == "--":
+            text.extend(rest)
+        elif token in _FLAGS:
+            setattr(words, _FLAGS[token], True)
+        elif token in _VALUES:
+            value = next(rest, "")
+            if not value or value[0] == "-":
+                return None
+            setattr(words, _VALUES[token], value)
+        elif token[:1] == "-" or (not text and token in RESERVED):
+            return None
+        else:
+            text.append(token)
+    words.text = " ".join(text)
+    if "@" in words.text or (words.again and words.session) or (words.queue and words.fail_busy):
+        return None
+    if words.timeout is not None and not is_plain_number(words.timeout):
+        return None
+    return words
+
+
+def read_status(arguments: list[str]) -> bool | None:
+    """Whether `daemon status` shall answer with JSON; None: the words are something else."""
+    if arguments == ["daemon", "status"]:
+        return False
+    if arguments == ["daemon", "status", "--json"]:
+        return True
+    return None
+
+
+def is_plain_number(text: str) -> bool:
+    """Whether it is digits, maybe with one dot between, above zero, and not absurdly long."""
+    whole, dot, part = text.partition(".")
+    digits = whole + part
+    return (
+        digits.isascii()
+        and digits.isdigit()
+        and bool(whole)
+        and bool(part) == bool(dot)
+        and len(digits) < 10
+        and bool(digits.strip("0"))
+    )

@@ -1,0 +1,201 @@
+"""Who is calling, what comes with the call, and where the daemon listens.
+
+The tables are those of `ask.protocol.names`, and `first_socket` is the head of
+`ask.paths.socket_candidates`; tests hold both equal. It starts no daemon.
+"""
+
+import _socket
+import os
+
+CALLER_ENVIRONMENT = (
+    *("HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR"),
+    *("TZ", "USER", "OPENAI_BASE_URL"),
+)
+SECRET_NAMES = (
+    *("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENROUTER_API_KEY", "GEMINI_API_KEY"),
+    *("GROQ_API_KEY", "MISTRAL_API_KEY", "DEEPSEEK_API_KEY", "XAI_API_KEY", "TOGETHER_API_KEY"),
+)
+CONNECT_LIMIT_S = 2.0
+"""A listener that takes longer is the long way's concern."""
+QUIET_S = 30.0
+"""After this long without a byte the long way asks whether the daemon still lives."""
+SOCKET_PATH_LIMIT_BYTES = 107
+"""As in `ask.paths`: what fits `sun_path`."""
+INPUT_NAME = "stdin"
+"""What the part of a prompt is called that came on standard input."""
+INPUT_LIMIT_BYTES = 256 * 1024
+"""A larger input travels as a blob, the long way."""
+SILENCE_S = 2.0
+"""After this long without input a person is told what is waited for."""
+SILENCE = b"Waiting for standard input (--no-stdin: do not read it) ...\n"
+EMPTY_INPUT = b"Standard input was empty.\n"
+
+TYPE_CHECKING = False  # what mypy believes of the name; importing `typing` would cost 2 ms
+if TYPE_CHECKING:
+    import signal as _signal
+    from collections.abc import Mapping
+else:
+    import _signal  # in C, and loaded already; `signal` itself would bring `enum`
+
+
+def first_socket(environ: "Mapping[str, str]") -> str | None:
+    """The path of the best socket; None: it takes more than the environment to tell."""
+    path = environ.get("ASK_SOCKET")
+    if not path and environ.get("ASK_HOME"):
+        path = f"{environ['ASK_HOME']}/run/askd.sock"
+    if not path:
+        uid = os.getuid()
+        path = f"/tmp/ask-{uid}/askd.sock"
+        for directory in (environ.get("XDG_RUNTIME_DIR"), f"/run/user/{uid}"):
+            if directory and _is_own_directory(directory, uid):
+                path = f"{directory}/ask/askd.sock"
+                break
+    path = os.path.join(os.getcwd(), path) if path[0] != "/" else path
+    return path if len(os.fsencode(path)) <= SOCKET_PATH_LIMIT_BYTES else None
+
+
+def _is_own_directory(path: str, uid: int) -> bool:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return False
+    return path[0] == "/" and status.st_uid == uid and status.st_mode & 0o170000 == 0o040000
+
+
+def open_socket(environ: "Mapping[str, str]") -> "_socket.socket | None":
+    """Connect to this user's daemon; None: there is none at the first place, or it is another's."""
+    path = first_socket(environ)
+    if path is None:
+        return None
+    stream = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)
+    try:
+        stream.settimeout(CONNECT_LIMIT_S)
+        stream.connect(path)
+        peer = stream.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
+        stream.settimeout(QUIET_S)
+    except OSError:
+        stream.close()
+        return None
+    if _uid_of(peer) != os.getuid():
+        stream.close()
+        return None
+    return stream
+
+
+def _uid_of(credentials: bytes) -> int:
+    return memoryview(credentials).cast("I")[1]
+
+
+def take(environ: "Mapping[str, str]", names: tuple[str, ...]) -> dict[str, str]:
+    """The variables of these names that are set to something."""
+    return {name: environ[name] for name in names if environ.get(name)}
+
+
+def describe(environ: "Mapping[str, str]") -> dict[str, object]:
+    """What the daemon is told of the caller: `cwd`, `env`, `secrets`; nothing else leaks."""
+    described: dict[str, object] = {}
+    directory = find_directory()
+    if directory is not None:
+        described["cwd"] = directory
+    described["env"] = take(environ, CALLER_ENVIRONMENT)
+    secrets = take(environ, SECRET_NAMES)
+    if secrets:
+        described["secrets"] = secrets
+    return described
+
+
+def find_directory() -> str | None:
+    """The working directory; None if it has been removed."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return None
+
+
+def has_input() -> bool:
+    """Whether standard input is a pipe, a socket or a file, and not a terminal or /dev/null."""
+    try:
+        kind = os.fstat(0).st_mode & 0o170000
+    except OSError:
+        return False  # closed
+    return kind in (0o010000, 0o140000, 0o100000)
+
+
+def read_input(limit: int = INPUT_LIMIT_BYTES, *, quiet: bool = False) -> tuple[bytes, bool]:
+    """Standard input up to its end or a bit beyond `limit` bytes, and whether there is more.
+
+    A pipe that is silent for 2 s, and an input that turns out to be empty, are
+    said on stderr, unless `quiet`.
+    """
+    pieces: list[bytes] = []
+    size = 0
+    if not quiet:
+        before = _signal.signal(_signal.SIGALRM, _say_silence)
+        _signal.setitimer(_signal.ITIMER_REAL, SILENCE_S)
+    try:
+        while size <= limit:
+            piece = os.read(0, INPUT_LIMIT_BYTES)
+            if not quiet:
+                _signal.setitimer(_signal.ITIMER_REAL, 0)
+            if not piece:
+                break
+            pieces.append(piece)
+            size += len(piece)
+    finally:
+        if not quiet:
+            _signal.setitimer(_signal.ITIMER_REAL, 0)
+            _signal.signal(_signal.SIGALRM, before)
+    if not size and not quiet:
+        _say(EMPTY_INPUT)
+    return b"".join(pieces), size > limit
+
+
+def _say_silence(number: int, frame: object) -> None:
+    _say(SILENCE)
+
+
+def _say(line: bytes) -> None:
+    try:
+        os.write(2, line)
+    except OSError:
+        return  # nobody reads stderr
+
+
+def is_interactive() -> bool:
+    """Whether a person is there who could answer a question."""
+    return os.isatty(0) and os.isatty(2)
+
+
+def make_key() -> str:
+    """A random UUID (version 4), as `uuid.uuid4` makes them."""
+    data = bytearray(os.urandom(16))
+    data[6] = data[6] & 0x0F | 0x40
+    data[8] = data[8] & 0x3F | 0x80
+    text = data.hex()
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+def find_terminal(environ: "Mapping[str, str]") -> str | None:
+    """Who this terminal is: said, a tmux pane, or a tty and its session's leader; else None.
+
+    A tty alone is no name: its number is given to the next window. The leader's
+    pid and start time make it one.
+    """
+    if environ.get("ASK_TERMINAL"):
+        return f"name:{environ['ASK_TERMINAL']}"
+    if environ.get("TMUX") and environ.get("TMUX_PANE"):
+        # $TMUX is socket,pid,session: the session may change, the pane stays.
+        server = ",".join(environ["TMUX"].split(",")[:2])
+        return f"tmux:{server}:{environ['TMUX_PANE']}"
+    for descriptor in (0, 1, 2):
+        try:
+            name = os.ttyname(descriptor)
+            leader = os.getsid(0)
+            with open(f"/proc/{leader}/stat", "rb") as stream:
+                status = stream.read()
+        except OSError:
+            continue
+        # Field 22, counted behind the command's name, which may hold spaces and brackets.
+        started = status[status.rindex(b")") + 2 :].split()[19].decode()
+        return f"tty:{name}:{leader}:{started}"
+    return None

@@ -1,0 +1,387 @@
+"""One prompt the short way: read stdin, ask, stream the answer, leave.
+
+Everything unusual ends in a `Carried`: no daemon, a refusal, a lost connection,
+a large input. The long way (`ask.commands.prompt`) goes on from it with the same
+key, so that nothing is asked twice. It never prints an error of the daemon's.
+"""
+
+import os
+import time
+
+import ask
+from ask.fast import caller, codec
+
+TYPE_CHECKING = False  # what mypy believes of the name; importing `typing` would cost 2 ms
+if TYPE_CHECKING:
+    import signal as _signal
+    from collections.abc import Mapping
+    from typing import Any
+
+    from ask.fast.argv import Words
+    from ask.terminal import ControlFilter
+else:
+    import _signal  # in C, and loaded already; `signal` itself would bring `enum`
+
+PROTOCOL = 1
+CHUNK_BYTES = 64 * 1024
+GRACE_S = 10.0
+"""How long after `--timeout` the daemon may take to end the turn itself."""
+
+DONE, INTERRUPTED, PIPE_CLOSED, TERMINATED = 0, 130, 141, 143
+_ENOSPC = 28  # the number on Linux; the module `errno` is not loaded by a bare Python
+_HELLO, _START, _STOP, _STOP_OTHERWISE = 1, 2, 3, 4  # ids of the requests
+
+
+class Answer:
+    """What has come of one turn, and how much of it has been shown.
+
+    Attributes:
+        seq: the last event's.
+        shown: characters shown, by item.
+        ended: the `turn_finished` event, once it has come.
+    """
+
+    __slots__ = ("conversation_id", "ended", "line_open", "seq", "shown", "started", "turn_id")
+
+    def __init__(self, accepted: "Mapping[str, Any]") -> None:
+        self.conversation_id = str(accepted["conversation_id"])
+        self.turn_id = str(accepted["turn_id"])
+        self.seq = int(accepted["seq"]) - 1
+        self.shown: dict[str, int] = {}
+        self.started = False
+        self.ended: dict[str, Any] | None = None
+        self.line_open = False
+
+    def read_delta(self, delta: "Mapping[str, Any]") -> str:
+        """What of a delta is to be shown now."""
+        if delta.get("turn_id") != self.turn_id or delta.get("kind") != "text":
+            return ""
+        return self.show(str(delta["item_id"]), int(delta["offset"]), str(delta["text"]))
+
+    def read_event(self, event: "Mapping[str, Any]") -> str:
+        """Take in an event; what of its item has not been shown yet."""
+        if event.get("conversation_id") != self.conversation_id or event["seq"] <= self.seq:
+            return ""
+        self.seq = int(event["seq"])
+        if event.get("turn_id") != self.turn_id:
+            return ""
+        kind = event["type"]
+        if kind == "item_added" and event.get("status") != "superseded":
+            item = event["item"]
+            if item.get("type") == "assistant_message":
+                text = "".join([str(part.get("text", "")) for part in item.get("parts", ())])
+                return self.show(str(item["id"]), 0, text)
+        elif kind == "turn_started":
+            self.started = True
+            if event.get("attempt", 1) > 1:
+                self.shown.clear()  # the answer begins anew, under the same item's id
+        elif kind == "turn_finished":
+            self.ended = dict(event)
+        return ""
+
+    def show(self, item_id: str, offset: int, text: str) -> str:
+        """What of an item's text lies beyond what was shown of it, on a line of its own."""
+        before = self.shown.get(item_id, 0)
+        if offset > before or offset + len(text) <= before:
+            return ""
+        new = text[before - offset :]
+        if not before and self.line_open:
+            new = "\n" + new
+        self.shown[item_id] = offset + len(text)
+        self.line_open = new[-1] != "\n"
+        return new
+
+
+class Carried:
+    """What the short way had done when it gave up; the long way goes on from there.
+
+    Attributes:
+        key: of the prompt; it may have been sent.
+        stdin: what was read of standard input; None: nothing was tried.
+        more: standard input was not read to its end.
+        refusal: the daemon's error to the prompt.
+        answer: what has been accepted and shown.
+        filter: the state of the control sequences in it.
+        progress: a `progress` notification that needs more than a line.
+        unsaved: the `turn_unsaved` notification that ended the turn.
+        interrupted: the turn has been asked to stop.
+        deadline: when `--timeout` has passed for certain, in monotonic seconds.
+    """
+
+    __slots__ = (
+        "answer",
+        "deadline",
+        "filter",
+        "interrupted",
+        "key",
+        "more",
+        "progress",
+        "refusal",
+        "stdin",
+        "unsaved",
+    )
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self.stdin: bytes | None = None
+        self.more = False
+        self.refusal: dict[str, Any] | None = None
+        self.answer: Answer | None = None
+        self.filter: ControlFilter | None = None
+        self.progress: dict[str, Any] | None = None
+        self.unsaved: dict[str, Any] | None = None
+        self.interrupted = False
+        self.deadline: float | None = None
+
+
+class StdoutClosed(Exception):
+    """Nobody reads the answer any more; the turn goes on without us."""
+
+
+def run_prompt(words: "Words", environ: "Mapping[str, str]") -> "int | Carried":
+    """Ask and show the answer: the exit code, or what the long way goes on from."""
+    turn = _Turn(words, Carried(words.key or caller.make_key()))
+    before = turn.install()
+    try:
+        return turn.run(environ)
+    except StdoutClosed:
+        return PIPE_CLOSED
+    finally:
+        for number, handler in before:
+            _signal.signal(number, handler)
+
+
+class _Turn:
+    """The run of one prompt: its socket, its signals, its output."""
+
+    def __init__(self, words: "Words", carried: Carried) -> None:
+        self.words = words
+        self.carried = carried
+        self.stream: Any = None
+        self.plain = words.raw and not os.isatty(1)
+
+    def install(self) -> "list[tuple[int, Any]]":
+        """Take the signals over, except those that the caller ignores (`nohup`, `&`)."""
+        before = []
+        for number, handler in (
+            (_signal.SIGINT, self.interrupt),
+            (_signal.SIGTERM, self.terminate),
+            (_signal.SIGHUP, self.terminate),
+        ):
+            if _signal.getsignal(number) != _signal.SIG_IGN:
+                before.append((number, _signal.signal(number, handler)))
+        return before
+
+    def terminate(self, number: int, frame: object) -> None:
+        """SIGTERM, or the terminal is gone: leave; an accepted turn goes on."""
+        os._exit(TERMINATED)
+
+    def interrupt(self, number: int, frame: object) -> None:
+        """Ctrl-C: stop the turn and wait for its end; the second one leaves."""
+        if self.carried.interrupted or self.stream is None:
+            os._exit(INTERRUPTED)
+        self.carried.interrupted = True
+        if self.carried.answer is not None:
+            self.stop(_STOP)
+
+    def stop(self, request: int, *, otherwise: bool = False) -> None:
+        """Interrupt a running turn, withdraw a queued one; `otherwise` the other of the two."""
+        answer = self.carried.answer
+        assert answer is not None
+        method = "turn/interrupt" if answer.started != otherwise else "turn/withdraw"
+        reference = {"conversation_id": answer.conversation_id, "turn_id": answer.turn_id}
+        try:
+            self.stream.sendall(codec.encode([0, request, method, [reference]]))
+        except OSError:
+            return  # the connection is lost; the next read finds out
+
+    def run(self, environ: "Mapping[str, str]") -> "int | Carried":
+        words, carried = self.words, self.carried
+        if not words.no_stdin and caller.has_input():
+            carried.stdin, carried.more = caller.read_input(quiet=words.quiet)
+        request = build_request(words, carried, environ)
+        if request is None:
+            return carried
+        self.stream = caller.open_socket(environ)
+        if self.stream is None:
+            return carried
+        if words.timeout is not None:
+            limit = float(words.timeout) + GRACE_S
+            carried.deadline = time.monotonic() + limit
+            self.stream.settimeout(min(limit, caller.QUIET_S))
+        decoder = codec.Decoder()
+        try:
+            self.stream.sendall(request)
+            while True:
+                data = self.stream.recv(CHUNK_BYTES)
+                if not data:
+                    return carried
+                for message in decoder.feed(data):
+                    result = self.take(message)
+                    if result is not None:
+                        return result
+                if carried.deadline is not None and time.monotonic() > carried.deadline:
+                    return carried
+        except (OSError, codec.BadMessage, LookupError, TypeError, ValueError):
+            return carried  # lost, silent, or not understood: the long way finds out which
+
+    def take(self, message: "Any") -> "int | Carried | None":
+        """Act on a message; None: there is more to come."""
+        kind, carried = message[0], self.carried
+        if kind == 1:
+            return self.take_response(message[1], message[2], message[3])
+        if kind != 2 or carried.answer is None:
+            return carried
+        method, params, answer = message[1], message[2][0], carried.answer
+        if method == "delta":
+            self.write(answer.read_delta(params))
+        elif method == "event":
+            if needs_blob(params):
+                return carried
+            self.write(answer.read_event(params))
+            if answer.ended is not None:
+                return self.finish(answer.ended)
+        elif method == "progress" and not self.words.quiet:
+            if params.get("turn_id") == answer.turn_id:
+                if params.get("kind") == "model_loading" and os.isatty(2):
+                    carried.progress = params
+                    return carried
+                say(f"{params.get('text', '')}\n")
+        elif method == "turn_unsaved" and params.get("turn_id") == answer.turn_id:
+            carried.unsaved = params
+            return carried
+        elif method == "gap":
+            return carried
+        return None
+
+    def take_response(self, request: int, error: "Any", result: "Any") -> "Carried | None":
+        """Act on an answer to one of our requests."""
+        carried = self.carried
+        if request == _HELLO and (error is not None or result["protocol"] != PROTOCOL):
+            return carried
+        if request == _START:
+            if error is not None:
+                carried.refusal = error
+                return carried
+            carried.answer = Answer(result)
+            if carried.interrupted:
+                self.stop(_STOP)
+        elif request == _STOP and error is not None:
+            self.stop(_STOP_OTHERWISE, otherwise=True)  # it started, or ended, meanwhile
+        return None
+
+    def finish(self, ended: "Mapping[str, Any]") -> "int | Carried":
+        """The turn is over: end the line, name the conversation, choose the code."""
+        carried, answer = self.carried, self.carried.answer
+        completed = ended.get("outcome") == "completed" and ended.get("code") == DONE
+        if answer is None or not (completed or carried.interrupted):
+            return carried
+        if answer.line_open:
+            write_all(1, b"\n")
+        if not self.words.quiet:
+            say(f"{answer.conversation_id[:8]}\n")
+        return DONE if completed else INTERRUPTED
+
+    def write(self, text: str) -> None:
+        """Show a piece of the answer; what a terminal would obey is taken out."""
+        if not text:
+            return
+        carried = self.carried
+        if not self.plain:
+            if carried.filter is None and not text.replace("\n", "").isprintable():
+                from ask.terminal import ControlFilter  # rarely needed, and a module more
+
+                carried.filter = ControlFilter()
+            if carried.filter is not None:
+                text = carried.filter.feed(text)
+        write_all(1, text.encode())
+
+
+def build_request(words: "Words", carried: Carried, environ: "Mapping[str, str]") -> bytes | None:
+    """The bytes of `hello` and `turn/start`; None: the long way knows better what to say."""
+    terminal = caller.find_terminal(environ)
+    target: dict[str, object] = {"kind": "new"}
+    if words.again:
+        target = {"kind": "terminal", "value": terminal}
+    elif words.session:
+        target = {"kind": "session", "value": words.session, "create": True}
+    try:
+        parts = list_parts(words.text, (carried.stdin or b"").decode())
+        params: dict[str, object] = {"target": target, "key": carried.key, "parts": parts}
+        options = list_options(words, environ)
+        if options:
+            params["options"] = options
+        if words.fail_busy:
+            params["busy"] = "fail"
+        if words.ephemeral:
+            params["ephemeral"] = True
+        params.update(caller.describe(environ))
+        if terminal is not None and not words.ephemeral:
+            params["terminal"] = terminal
+        params["follow"] = True
+        if caller.is_interactive():
+            params["interactive"] = True
+        frame = codec.encode([0, _START, "turn/start", [params]])
+    except UnicodeError:
+        return None  # bytes that are no text, in a prompt or in a directory's name
+    if not parts or carried.more or (words.again and terminal is None):
+        return None
+    if len(frame) > codec.MESSAGE_LIMIT_BYTES:
+        return None
+    hello = {"client": "ask", "version": ask.__version__, "protocol": PROTOCOL}
+    return codec.encode([0, _HELLO, "hello", [hello]]) + frame
+
+
+def list_options(words: "Words", environ: "Mapping[str, str]") -> dict[str, object]:
+    """What the command line, and else the caller's `ASK_*` variables, say about the turn."""
+    options: dict[str, object] = {}
+    model = words.model or environ.get("ASK_MODEL")
+    system = words.system or environ.get("ASK_SYSTEM")
+    if model:
+        options["model"] = model
+    if system:
+        options["system"] = system
+    if words.timeout is not None:
+        options["timeout_s"] = float(words.timeout)
+    return options
+
+
+def list_parts(text: str, stdin: str) -> list[object]:
+    """The prompt's parts: its words, then what came on standard input, or that alone."""
+    parts: list[object] = []
+    if text.strip():
+        parts.append({"type": "text", "text": text})
+    if stdin.strip():
+        named = {"name": caller.INPUT_NAME} if parts else {}
+        parts.append({"type": "text", "text": stdin, **named})
+    return parts
+
+
+def needs_blob(event: "Mapping[str, Any]") -> bool:
+    """Whether an answer's text is too large to stand in its event."""
+    item = event.get("item") or {}
+    return item.get("type") == "assistant_message" and any(
+        part.get("type") != "text" for part in item.get("parts", ())
+    )
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write all of it; raise `StdoutClosed` if nobody reads it."""
+    view = memoryview(data)
+    while view:
+        try:
+            view = view[os.write(descriptor, view) :]
+        except BlockingIOError:
+            time.sleep(0.01)  # a pipe that someone else has made non-blocking
+        except OSError as error:
+            if error.errno == _ENOSPC:
+                raise
+            raise StdoutClosed from None
+
+
+def say(text: str) -> None:
+    """A line for people; a closed stderr is nobody's concern."""
+    try:
+        write_all(2, text.encode(errors="replace"))
+    except (OSError, StdoutClosed):
+        return
