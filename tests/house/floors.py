@@ -21,11 +21,12 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("sessions",),
     ("jobs",),
     ("server",),
+    ("host",),
     ("app",),
 )
 LEVEL = {room: level for level, rooms in enumerate(FLOORS) for room in rooms}
 OPEN_TO_ALL_BUT_CORE = {"errors", "files"}
-CONTRACT_READERS = {"server", "app", "config"}
+CONTRACT_READERS = {"server", "host", "app", "config"}
 CONTRACT = ("ask.protocol", "ask.paths")
 CLIENT_NEVER = {"trio", "pydantic", "httpx", "askd", "anyio"}
 CLIENT_ONLY_WHERE_USED = {"rich", "prompt_toolkit"}
@@ -77,7 +78,7 @@ def find_daemon_violations(name: str, source: str) -> list[str]:
         if top != "askd" or room in ("", "__main__"):
             continue
         other = room_of(imported)
-        if other == "config" and room not in ("app", "config"):
+        if other == "config" and room not in ("host", "app", "config"):
             found.append(f"{where}: settings are handed down by app")
         if other in OPEN_TO_ALL_BUT_CORE and room == "core":
             found.append(f"{where}: the core imports the core only")

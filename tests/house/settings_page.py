@@ -14,6 +14,7 @@ import annotated_types
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from ask.protocol.names import SECRET_NAMES
 from askd.config import SUPPORTED_DIALECTS, Settings
 from tests.house.pages import REFERENCE, render_table, write_page
 
@@ -28,6 +29,7 @@ VARIABLES: dict[str, str] = {
     "ASK_SOCKET": "The socket's path.",
     "ASK_MODEL": "The model. The client's goes before the conversation's own model, "
     "the daemon's after it.",
+    "ASK_SYSTEM": "The system prompt, as `-S` gives it.",
     "ASK_TERMINAL": "Who this terminal is, for `-c`; any text.",
     "ASK_LOG": "The daemon's log level, in place of `[log] level`.",
 }
@@ -52,6 +54,12 @@ VARIABLES_HEAD = """
 
 An option on the command line goes before all of these.
 
+"""
+
+KEYS = """
+These hold providers' keys, and any of them can be named in `api_key_env`: {names}. What is set where
+`ask` runs travels with the prompt, is used for that turn only, is never stored, and goes before what
+the daemon has. `OPENAI_BASE_URL` says where `OPENAI_API_KEY` is good for, and travels with it.
 """
 
 FOOT = """
@@ -114,7 +122,7 @@ def render() -> str:
     page += render_table(
         ("variable", "what it does"), [(f"`{n}`", t) for n, t in VARIABLES.items()]
     )
-    return page + FOOT
+    return page + KEYS.format(names=", ".join(f"`{name}`" for name in SECRET_NAMES)) + FOOT
 
 
 def _table_sentence(table: tuple[str, ...]) -> str:
