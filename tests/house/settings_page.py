@@ -57,9 +57,11 @@ An option on the command line goes before all of these.
 """
 
 KEYS = """
-These hold providers' keys, and any of them can be named in `api_key_env`: {names}. What is set where
-`ask` runs travels with the prompt, is used for that turn only, is never stored, and goes before what
-the daemon has. `OPENAI_BASE_URL` says where `OPENAI_API_KEY` is good for, and travels with it.
+These hold providers' keys, and any of them can be named in `api_key_env`: {names}.
+
+What is set where `ask` runs travels with the prompt, is used for that turn only, is never stored,
+and goes before what the daemon has. `OPENAI_BASE_URL` says where `OPENAI_API_KEY` is good for, and
+travels with it.
 """
 
 FOOT = """
