@@ -45,6 +45,18 @@ class Fence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimedJob:
+    """A job that the caller is to run now. `fence` says in whose name; `attempt` counts from 1."""
+
+    fence: Fence
+    kind: str
+    conversation_id: str | None
+    arguments: dict[str, str]
+    attempt: int
+    max_attempts: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Write:
     """Append `bodies` to one conversation, and all that must be true with them.
 

@@ -1,0 +1,218 @@
+"""What the log can be asked to change, as functions of a connection and a time.
+
+All that must be true together is one change. It checks before it writes, and
+what it refuses is a sentence; the transaction around it is the batch's.
+"""
+
+import sqlite3
+from collections.abc import Sequence
+
+from askd.core.events import Event, ItemAdded, PromptAccepted, TurnFinished
+from askd.store import blobs, job_rows, refusals
+from askd.store.batch import Change, Done
+from askd.store.bodies import clean_text, encode_text
+from askd.store.log import Committed, KnownKey, Partial, PromptKey, Write
+from askd.store.projection import (
+    ConversationRow,
+    advance_row,
+    check_write,
+    empty_row,
+    find_key_seq,
+    number_events,
+)
+
+ROW_COLUMNS = "id, name, title, model, message_count, last_seq, created_at, updated_at"
+
+
+def read_row(connection: sqlite3.Connection, conversation_id: str) -> ConversationRow | None:
+    """The row of a conversation, if it is there."""
+    found = connection.execute(
+        f"SELECT {ROW_COLUMNS} FROM conversations WHERE id = ?", (conversation_id,)
+    ).fetchone()
+    return None if found is None else row_of(found)
+
+
+def row_of(columns: tuple[object, ...]) -> ConversationRow:
+    """A row from the columns of `ROW_COLUMNS`."""
+    names = ROW_COLUMNS.split(", ")
+    return ConversationRow(**dict(zip(names, columns, strict=True)))  # type: ignore[arg-type]
+
+
+def read_key(connection: sqlite3.Connection, key: str) -> KnownKey | None:
+    """The turn that a key stands for."""
+    found = connection.execute(
+        "SELECT key, digest, conversation_id, turn_id, seq FROM keys WHERE key = ?", (key,)
+    ).fetchone()
+    return None if found is None else KnownKey(*found)
+
+
+def append(write: Write) -> Change[Committed]:
+    """All of one write.
+
+    The bodies are turned into text here and now, so that a value that cannot be
+    stored is an error of the caller's line and never reaches a transaction.
+    """
+    check_write(write)
+    bodies = tuple(write.bodies)
+    texts = [encode_text(body) for body in bodies]
+    named = blobs.find_blobs(bodies)
+    contents = dict(write.blobs)
+
+    def change(connection: sqlite3.Connection, at: float) -> Done[Committed]:
+        if write.key is not None:
+            known = read_key(connection, write.key.key)
+            if known is not None:
+                if known.digest != write.key.digest:
+                    raise refusals.key_reused(write.key)
+                return Done(Committed(events=(), repeated=known))
+        row = _row_to_extend(connection, write, at=at)
+        if write.fulfils is not None:
+            job_rows.fulfil_job(connection, write.fulfils, at=at)
+        events = number_events(row, bodies, at=at)
+        _save_row(connection, row, advance_row(row, events))
+        blobs.keep_blobs(connection, row.id, named=named, contents=contents)
+        _save_events(connection, events, texts)
+        _follow_turns(connection, row.id, events)
+        if write.key is not None:
+            _save_key(connection, write.key, row.id, find_key_seq(events, write.key.turn_id))
+        if write.terminal is not None:
+            connection.execute(
+                "INSERT INTO terminals (terminal, conversation_id, at) VALUES (?, ?, ?)"
+                " ON CONFLICT (terminal) DO UPDATE SET"
+                " conversation_id = excluded.conversation_id, at = excluded.at",
+                (write.terminal, row.id, at),
+            )
+        job_rows.add_jobs(connection, row.id, write.jobs, at=at)
+        return Done(Committed(events=tuple(events)), events=tuple(events))
+
+    return change
+
+
+def delete(conversation_id: str) -> Change[None]:
+    """Everything of a conversation but its keys; raise `NotFound`."""
+
+    def change(connection: sqlite3.Connection, at: float) -> Done[None]:
+        if read_row(connection, conversation_id) is None:
+            raise refusals.conversation_not_found(conversation_id)
+        digests = blobs.used_blobs(connection, conversation_id)
+        connection.execute("UPDATE keys SET seq = 0 WHERE conversation_id = ?", (conversation_id,))
+        # Everything else refers to this row and goes with it.
+        connection.execute("DELETE FROM conversations WHERE id = ?", (conversation_id,))
+        blobs.drop_unused(connection, digests)
+        return Done(None)
+
+    return change
+
+
+def save_partials(partials: Sequence[Partial]) -> Change[None]:
+    """The text so far of running items; of a turn that is over, nothing."""
+
+    def change(connection: sqlite3.Connection, at: float) -> Done[None]:
+        connection.executemany(
+            "INSERT INTO partials (conversation_id, item_id, kind, turn_id, text)"
+            " SELECT conversation_id, ?, ?, turn_id, ? FROM open_turns"
+            " WHERE conversation_id = ? AND turn_id = ?"
+            " ON CONFLICT (conversation_id, item_id, kind) DO UPDATE SET text = excluded.text",
+            [
+                (each.item_id, each.kind, clean_text(each.text), each.conversation_id, each.turn_id)
+                for each in partials
+            ],
+        )
+        return Done(None)
+
+    return change
+
+
+def do_nothing(connection: sqlite3.Connection, at: float) -> Done[None]:
+    """A round trip: proves that the writer's thread answers."""
+    return Done(None)
+
+
+def _row_to_extend(connection: sqlite3.Connection, write: Write, *, at: float) -> ConversationRow:
+    row = read_row(connection, write.conversation_id)
+    if write.create:
+        if row is not None:
+            raise refusals.conversation_exists(write.conversation_id)
+        return empty_row(write.conversation_id, at=at)
+    if row is None:
+        raise refusals.conversation_not_found(write.conversation_id)
+    return row
+
+
+def _save_row(connection: sqlite3.Connection, old: ConversationRow, new: ConversationRow) -> None:
+    if new.name is not None and new.name != old.name:
+        holder = connection.execute(
+            "SELECT id FROM conversations WHERE name = ?", (new.name,)
+        ).fetchone()
+        if holder is not None and holder[0] != new.id:
+            raise refusals.name_taken(new.name, holder[0])
+    if old.last_seq == new.last_seq:
+        return
+    connection.execute(
+        f"INSERT INTO conversations ({ROW_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (id) DO UPDATE SET name = excluded.name, title = excluded.title,"
+        " model = excluded.model, message_count = excluded.message_count,"
+        " last_seq = excluded.last_seq, updated_at = excluded.updated_at",
+        (
+            new.id,
+            new.name,
+            clean_text(new.title) if new.title is not None else None,
+            new.model,
+            new.message_count,
+            new.last_seq,
+            new.created_at,
+            new.updated_at,
+        ),
+    )
+
+
+def _save_events(
+    connection: sqlite3.Connection, events: Sequence[Event], texts: Sequence[str]
+) -> None:
+    connection.executemany(
+        "INSERT INTO events (conversation_id, seq, at, type, version, body)"
+        " VALUES (?, ?, ?, ?, ?, ?)",
+        [
+            (event.conversation_id, event.seq, event.at, event.type, event.version, text)
+            for event, text in zip(events, texts, strict=True)
+        ],
+    )
+
+
+def _follow_turns(
+    connection: sqlite3.Connection, conversation_id: str, events: Sequence[Event]
+) -> None:
+    """Keep `open_turns` and `partials` true to what these events say."""
+    for event in events:
+        match event.body:
+            case PromptAccepted(turn_id=turn_id):
+                connection.execute(
+                    "INSERT INTO open_turns (conversation_id, turn_id) VALUES (?, ?)"
+                    " ON CONFLICT DO NOTHING",
+                    (conversation_id, turn_id),
+                )
+            case ItemAdded(item=item):
+                connection.execute(
+                    "DELETE FROM partials WHERE conversation_id = ? AND item_id = ?",
+                    (conversation_id, item.id),
+                )
+            case TurnFinished(turn_id=turn_id):
+                connection.execute(
+                    "DELETE FROM open_turns WHERE conversation_id = ? AND turn_id = ?",
+                    (conversation_id, turn_id),
+                )
+                connection.execute(
+                    "DELETE FROM partials WHERE conversation_id = ? AND turn_id = ?",
+                    (conversation_id, turn_id),
+                )
+            case _:
+                pass
+
+
+def _save_key(
+    connection: sqlite3.Connection, key: PromptKey, conversation_id: str, seq: int
+) -> None:
+    connection.execute(
+        "INSERT INTO keys (key, digest, conversation_id, turn_id, seq) VALUES (?, ?, ?, ?, ?)",
+        (key.key, key.digest, conversation_id, key.turn_id, seq),
+    )

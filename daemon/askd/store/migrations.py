@@ -1,0 +1,132 @@
+"""The numbered steps that bring a database to this version's schema.
+
+Each step and the note that it was taken are one transaction: after a crash the
+old state is whole. Before the first pending step an existing database is copied
+beside itself. A database from a newer version is left alone.
+"""
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from askd.errors import NewerSchema, StorageFailed
+from askd.files import PRIVATE_FILE, sync_directory
+from askd.store.refusals import storage_failed
+
+Step = str | Callable[[sqlite3.Connection], None]
+"""SQL, or a function that runs inside the step's transaction and must not end it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One step. Numbers go up; one that was released is never changed or reused."""
+
+    number: int
+    name: str
+    step: Step
+
+
+MIGRATIONS: tuple[Migration, ...] = (
+    Migration(1, "first", Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")),
+)
+
+
+def migrate(
+    connection: sqlite3.Connection,
+    path: Path,
+    *,
+    at: float,
+    migrations: Sequence[Migration] = MIGRATIONS,
+) -> None:
+    """Take every pending step; raises `NewerSchema`, `StorageFailed`."""
+    applied = _find_applied(connection, path)
+    known = max(each.number for each in migrations)
+    current = max(applied, default=0)
+    if current > known:
+        raise NewerSchema(
+            f"{path} was written by a newer askd (schema {current}, this one knows {known}). "
+            "Install that version again, or choose another directory with ASK_HOME.",
+            data={"schema": current, "known": known},
+        )
+    pending = [each for each in migrations if each.number not in applied]
+    if not pending:
+        return
+    backup = _back_up(connection, path, current) if applied else None
+    for migration in pending:
+        try:
+            _take(connection, migration, at=at)
+        except Exception as error:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            kept = f" A copy is {backup}." if backup else ""
+            raise StorageFailed(
+                f"{path} could not be brought to schema {migration.number} "
+                f"({migration.name}): {error}. It is as it was.{kept}"
+            ) from error
+
+
+def backup_path(path: Path, number: int) -> Path:
+    """Where the copy lies that was made before schema `number` was left."""
+    return path.with_name(f"{path.name}.backup-{number}")
+
+
+def _find_applied(connection: sqlite3.Connection, path: Path) -> set[int]:
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+    if "migrations" in tables:
+        return {number for (number,) in connection.execute("SELECT number FROM migrations")}
+    if tables:
+        raise StorageFailed(f"{path} is a database, but not one of askd's. Move it away.")
+    return set()
+
+
+def _take(connection: sqlite3.Connection, migration: Migration, *, at: float) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute(
+        "CREATE TABLE IF NOT EXISTS migrations"
+        " (number INTEGER NOT NULL PRIMARY KEY, name TEXT NOT NULL, applied_at REAL NOT NULL)"
+    )
+    if isinstance(migration.step, str):
+        for statement in split_statements(migration.step):
+            connection.execute(statement)
+    else:
+        migration.step(connection)
+    connection.execute(
+        "INSERT INTO migrations (number, name, applied_at) VALUES (?, ?, ?)",
+        (migration.number, migration.name, at),
+    )
+    connection.execute("COMMIT")
+
+
+def split_statements(script: str) -> Iterator[str]:
+    """The statements of a script; Python's `executescript` would commit what is open."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
+    if statement.strip():
+        yield statement
+
+
+def _back_up(connection: sqlite3.Connection, path: Path, number: int) -> Path:
+    """Copy the database beside itself, whole or not at all; raises `StorageFailed`."""
+    backup = backup_path(path, number)
+    partial = backup.with_name(f"{backup.name}.partial")
+    try:
+        partial.unlink(missing_ok=True)
+        descriptor = os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE_FILE)
+        try:
+            # SQLite fills an empty file; ours is private before there is anything to read.
+            connection.execute("VACUUM INTO ?", (str(partial),))
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        partial.replace(backup)
+        sync_directory(path.parent)
+    except (OSError, sqlite3.Error) as error:
+        partial.unlink(missing_ok=True)
+        raise storage_failed(error, backup) from error
+    return backup

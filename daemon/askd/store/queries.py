@@ -1,0 +1,279 @@
+"""Reads what was committed: conversations, events, keys, partials, jobs, blobs.
+
+Its connections cannot write, nor checkpoint when they close. Queries run in
+threads, so that a slow disk holds up nobody else. One bad record never costs a
+conversation: it comes as an event of an unknown type, with a warning.
+"""
+
+import logging
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import trio
+
+from askd.core.events import Event
+from askd.store import blobs, job_queries, refusals
+from askd.store.bodies import decode_event
+from askd.store.changes import ROW_COLUMNS, read_key, read_row, row_of
+from askd.store.cursors import decode_cursor, encode_cursor
+from askd.store.database import open_readonly
+from askd.store.job_queries import JobPage, JobRow
+from askd.store.log import KnownKey, Partial
+from askd.store.projection import ConversationRow
+
+__all__ = ["ConversationRow", "JobPage", "JobRow", "ListPage", "Reader"]
+
+logger = logging.getLogger(__name__)
+T = TypeVar("T")
+
+THREADS = 4
+"""Queries at one time: they are short, and one disk serves few at once."""
+PREFIX_LENGTH = 4
+"""The shortest id prefix that is taken for one."""
+PREFIX_CHARACTERS = frozenset("0123456789abcdef-")
+AFTER_PREFIX = "g"
+"""Sorts after every character of an id, so that a prefix is a range of the index."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListPage:
+    """A page of conversations. `total` is of all pages; `next_cursor` None: that was the last."""
+
+    rows: list[ConversationRow]
+    total: int
+    next_cursor: str | None
+
+
+class Reader:
+    """Queries over the database at `path`. Every method raises `StorageFailed` if it must.
+
+    Connections are opened when they are needed and kept; `close` ends them.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._idle: list[sqlite3.Connection] = []
+        self._closed = False
+        self._threads = trio.CapacityLimiter(THREADS)
+        self._warned: set[str] = set()
+
+    async def get(self, conversation_id: str) -> ConversationRow | None:
+        """The conversation of exactly this id."""
+        return await self._query(lambda connection: read_row(connection, conversation_id))
+
+    async def find(self, text: str) -> ConversationRow:
+        """By exact id, else exact name, else id prefix; raises `NotFound`."""
+        return await self._query(lambda connection: find_conversation(connection, text))
+
+    async def find_terminal(self, terminal: str) -> ConversationRow | None:
+        """The conversation that this terminal used last."""
+
+        def query(connection: sqlite3.Connection) -> ConversationRow | None:
+            found = connection.execute(
+                "SELECT conversation_id FROM terminals WHERE terminal = ?", (terminal,)
+            ).fetchone()
+            return None if found is None else read_row(connection, found[0])
+
+        return await self._query(query)
+
+    async def find_key(self, key: str) -> KnownKey | None:
+        """The turn that this key stands for."""
+        return await self._query(lambda connection: read_key(connection, key))
+
+    async def load(self, conversation_id: str) -> list[Event]:
+        """Every event, in order; none: there is no such conversation."""
+        events, _ = await self.read_events(conversation_id, after_seq=0, limit=-1, limit_bytes=-1)
+        return events
+
+    async def read_events(
+        self, conversation_id: str, *, after_seq: int, limit: int, limit_bytes: int
+    ) -> tuple[list[Event], bool]:
+        """A page of events, and whether there are more.
+
+        `limit_bytes` bounds the bodies as they lie on the disk; one event always
+        comes, however large. A negative limit is none.
+        """
+
+        def query(connection: sqlite3.Connection) -> tuple[list[Event], bool, list[str]]:
+            return read_page(
+                connection,
+                conversation_id,
+                after_seq=after_seq,
+                limit=limit,
+                limit_bytes=limit_bytes,
+            )
+
+        events, more, faults = await self._query(query)
+        if faults and conversation_id not in self._warned:
+            self._warned.add(conversation_id)
+            logger.warning(
+                "conversation %s: %d record(s) cannot be read and are passed over: %s",
+                conversation_id,
+                len(faults),
+                faults[0],
+            )
+        return events, more
+
+    async def list_conversations(self, *, cursor: str | None, limit: int) -> ListPage:
+        """A page of conversations, the last updated first; raises `RequestError` (cursor)."""
+        return await self._query(
+            lambda connection: list_page(connection, cursor=cursor, limit=limit)
+        )
+
+    async def unfinished(self) -> list[str]:
+        """The ids of conversations with a turn that was accepted and has not ended."""
+
+        def query(connection: sqlite3.Connection) -> list[str]:
+            rows = connection.execute(
+                "SELECT DISTINCT conversation_id FROM open_turns ORDER BY conversation_id"
+            )
+            return [id for (id,) in rows]
+
+        return await self._query(query)
+
+    async def partials(self, conversation_id: str) -> list[Partial]:
+        """The last saved text of items that were still streaming."""
+
+        def query(connection: sqlite3.Connection) -> list[Partial]:
+            rows = connection.execute(
+                "SELECT conversation_id, turn_id, item_id, kind, text FROM partials"
+                " WHERE conversation_id = ? ORDER BY item_id, kind",
+                (conversation_id,),
+            )
+            return [Partial(*row) for row in rows]
+
+        return await self._query(query)
+
+    async def jobs(self, *, cursor: str | None, limit: int) -> JobPage:
+        """A page of background jobs, the newest first; raises `RequestError` (cursor)."""
+        return await self._query(
+            lambda connection: job_queries.list_jobs(connection, cursor=cursor, limit=limit)
+        )
+
+    async def job(self, job_id: str) -> JobRow:
+        """One background job; raises `NotFound`."""
+        return await self._query(lambda connection: job_queries.read_job(connection, job_id))
+
+    async def count_open_jobs(self) -> int:
+        """Jobs that are not over."""
+        return await self._query(job_queries.count_open)
+
+    async def next_job_at(self) -> float | None:
+        """When the next waiting job is due, in unix seconds; None: none waits."""
+        return await self._query(job_queries.find_next_run)
+
+    async def read_blob(self, sha256: str) -> bytes:
+        """A blob's content; raises `NotFound`."""
+        return await self._query(lambda connection: blobs.read_blob(connection, sha256))
+
+    def close(self) -> None:
+        """Close every connection that is not in use; those in use follow at their end."""
+        self._closed = True
+        while self._idle:
+            self._idle.pop().close()
+
+    async def _query(self, query: Callable[[sqlite3.Connection], T]) -> T:
+        def work() -> T:
+            try:
+                connection = self._idle.pop()
+            except IndexError:
+                connection = open_readonly(self._path)
+            try:
+                result = query(connection)
+            except sqlite3.Error as error:
+                connection.close()
+                raise refusals.storage_failed(error, self._path) from error
+            except BaseException:
+                self._put_back(connection)
+                raise
+            self._put_back(connection)
+            return result
+
+        return await trio.to_thread.run_sync(work, limiter=self._threads)
+
+    def _put_back(self, connection: sqlite3.Connection) -> None:
+        if self._closed:
+            connection.close()
+        else:
+            self._idle.append(connection)
+
+
+def find_conversation(connection: sqlite3.Connection, text: str) -> ConversationRow:
+    """By exact id, else exact name, else id prefix; raises `NotFound`."""
+    # A name may look like a prefix, even like an id: what is exact comes first.
+    row = read_row(connection, text) or read_row(connection, text.lower())
+    if row is not None:
+        return row
+    named = connection.execute(
+        f"SELECT {ROW_COLUMNS} FROM conversations WHERE name = ?", (text,)
+    ).fetchone()
+    if named is not None:
+        return row_of(named)
+    prefix = text.lower()
+    if len(prefix) < PREFIX_LENGTH or not PREFIX_CHARACTERS.issuperset(prefix):
+        raise refusals.conversation_not_found(text)
+    found = connection.execute(PREFIX_QUERY, (prefix, prefix + AFTER_PREFIX)).fetchall()
+    if not found:
+        raise refusals.conversation_not_found(text)
+    rows = [row_of(columns) for columns in found]
+    if len(rows) > 1:
+        raise refusals.conversation_ambiguous(text, [(each.id, each.name) for each in rows])
+    return rows[0]
+
+
+MOST_CANDIDATES = 100
+"""An ambiguous prefix names no more: the answer has to fit a message."""
+PREFIX_QUERY = (
+    f"SELECT {ROW_COLUMNS} FROM conversations WHERE id >= ? AND id < ?"
+    f" ORDER BY id LIMIT {MOST_CANDIDATES}"
+)
+
+
+def list_page(connection: sqlite3.Connection, *, cursor: str | None, limit: int) -> ListPage:
+    """A page of conversations, the last updated first."""
+    place = () if cursor is None else decode_cursor(cursor)
+    found = connection.execute(
+        f"SELECT {ROW_COLUMNS} FROM conversations"
+        f" {'WHERE (updated_at, id) < (?, ?)' if place else ''}"
+        " ORDER BY updated_at DESC, id DESC LIMIT ?",
+        (*place, limit + 1),
+    ).fetchall()
+    (total,) = connection.execute("SELECT count(*) FROM conversations").fetchone()
+    rows = [row_of(columns) for columns in found[:limit]]
+    more = len(found) > limit and rows
+    return ListPage(
+        rows=rows,
+        total=total,
+        next_cursor=encode_cursor(rows[-1].updated_at, rows[-1].id) if more else None,
+    )
+
+
+def read_page(
+    connection: sqlite3.Connection,
+    conversation_id: str,
+    *,
+    after_seq: int,
+    limit: int,
+    limit_bytes: int,
+) -> tuple[list[Event], bool, list[str]]:
+    """Events after a seq, whether there are more, and what could not be read."""
+    rows = connection.execute(
+        "SELECT seq, at, type, version, body FROM events"
+        " WHERE conversation_id = ? AND seq > ? ORDER BY seq",
+        (conversation_id, after_seq),
+    )
+    events: list[Event] = []
+    faults: list[str] = []
+    size = 0
+    for seq, at, kind, version, text in rows:
+        size += len(text.encode())
+        if (limit >= 0 and len(events) >= limit) or (events and 0 <= limit_bytes < size):
+            return events, True, faults
+        event, fault = decode_event(conversation_id, seq, at, kind, version, text)
+        events.append(event)
+        if fault is not None:
+            faults.append(f"seq {seq} ({kind}): {fault}")
+    return events, False, faults

@@ -1,0 +1,130 @@
+"""The sentences with which the store says no, each in one place.
+
+It decides nothing: whoever finds a reason raises what these build.
+"""
+
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+
+from askd.errors import NotFound, RequestError, StaleFence, StorageFailed
+from askd.store.log import Fence, PromptKey
+
+SHORT_ID = 8
+"""Characters of an id that people are shown: enough for 100,000 conversations."""
+SHOWN_CANDIDATES = 10
+"""A sentence with more names than this is no longer read; `data` has them all."""
+
+
+def conversation_not_found(text: str) -> NotFound:
+    """No conversation has this id, name or prefix."""
+    return NotFound(f"Conversation not found: id={text}\nList them: ask list")
+
+
+def conversation_ambiguous(text: str, found: Sequence[tuple[str, str | None]]) -> NotFound:
+    """An id prefix of several conversations, given as (id, name)."""
+    length = SHORT_ID
+    while len({id[:length] for id, _ in found}) < len(found):
+        length += 1
+    shown = [f"{id[:length]} ({name})" if name else id[:length] for id, name in found]
+    if len(shown) > SHOWN_CANDIDATES:
+        rest = len(shown) - SHOWN_CANDIDATES
+        shown = [*shown[:SHOWN_CANDIDATES], f"{rest} more"]
+    return NotFound(
+        f"More than one conversation begins with {text}: {', '.join(shown)}. "
+        "Give more characters of the id.",
+        reason="conversation_ambiguous",
+        data={"candidates": [id for id, _ in found]},
+    )
+
+
+def conversation_exists(conversation_id: str) -> RequestError:
+    """A conversation of this id is there already."""
+    return RequestError(f"The conversation {conversation_id} exists already.")
+
+
+def name_taken(name: str, holder: str) -> RequestError:
+    """Another conversation has the name."""
+    return RequestError(
+        f"The name {name!r} belongs to the conversation {holder[:SHORT_ID]}. Choose another.",
+        reason="name_taken",
+        data={"name": name, "conversation_id": holder},
+    )
+
+
+def key_reused(key: PromptKey) -> RequestError:
+    """A key that stands for another prompt."""
+    return RequestError(
+        f"The key {key.key} was used for another prompt. Use a new key for a new prompt.",
+        reason="key_reused",
+    )
+
+
+def blob_not_found(sha256: str) -> NotFound:
+    """Content that nobody put, or whose conversation was deleted."""
+    return NotFound(f"Content not found: sha256={sha256}. Send it again.", reason="blob_not_found")
+
+
+def job_not_found(job_id: str) -> NotFound:
+    """There is no such job."""
+    return NotFound(f"Job not found: id={job_id}", reason="job_not_found")
+
+
+def stale_fence(fence: Fence) -> StaleFence:
+    """An attempt that came too late."""
+    return StaleFence(f"Attempt {fence.attempt} of the job {fence.job_id} is not the current one.")
+
+
+def bad_cursor() -> RequestError:
+    """A cursor that no list has answered."""
+    return RequestError("The cursor is not one that a list has answered. Begin without one.")
+
+
+def storage_failed(error: sqlite3.Error | OSError, path: Path) -> StorageFailed:
+    """What SQLite or the system said about the database at `path`, for a person."""
+    data = {"path": str(path)}
+    if isinstance(error, OSError):
+        return StorageFailed(f"{path} cannot be written: {error.strerror}.", data=data)
+    return StorageFailed(_explain(error, path), data=data)
+
+
+def is_full(error: sqlite3.Error) -> bool:
+    """Whether the disk, or a limit on the database, has no room left."""
+    return primary_code(error) == sqlite3.SQLITE_FULL
+
+
+def is_worth_reopening(error: sqlite3.Error) -> bool:
+    """Whether the connection itself may be what is broken."""
+    return primary_code(error) not in {
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_NOMEM,
+        sqlite3.SQLITE_TOOBIG,
+        sqlite3.SQLITE_CONSTRAINT,
+    }
+
+
+def primary_code(error: sqlite3.Error) -> int | None:
+    """SQLite's result code without the detail; None: the error is Python's own."""
+    code = getattr(error, "sqlite_errorcode", None)
+    return None if code is None else int(code) & 0xFF
+
+
+def _explain(error: sqlite3.Error, path: Path) -> str:
+    match primary_code(error):
+        case sqlite3.SQLITE_FULL:
+            return f"No space left on the disk that holds {path}."
+        case sqlite3.SQLITE_READONLY:
+            return f"{path} cannot be written: it, its directory or its disk is read-only."
+        case sqlite3.SQLITE_CANTOPEN:
+            return f"{path} cannot be opened. Check that its directory is there and is yours."
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return f"{path} is locked by another program. Close it, then try again."
+        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
+            return f"{path} is damaged. Restore it from a backup; one may lie beside it."
+        case sqlite3.SQLITE_IOERR:
+            name = getattr(error, "sqlite_errorname", "SQLITE_IOERR")
+            return f"The disk that holds {path} reported an error ({name})."
+        case _:
+            return f"{path} cannot be used: {error}."

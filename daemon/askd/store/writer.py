@@ -1,0 +1,361 @@
+"""The writer: one task, one queue, the only connection that can write.
+
+Every change waits in the queue; whatever waits is committed together, in a
+thread, in one transaction. A caller hears of its change after the commit, and
+after the observer has; one that was cancelled while waiting changes nothing
+about that. The writer outlives every error of the disk: it refuses what it
+cannot store, says why, and tries anew with the next batch.
+"""
+
+import logging
+import math
+import sqlite3
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import trio
+
+from askd.core.events import Event
+from askd.errors import AskdError, StorageFailed
+from askd.store import changes, job_rows, refusals
+from askd.store.batch import Change, Done, commit_batch
+from askd.store.checkpoint import WAL_LIMIT_BYTES, checkpoint, wal_size
+from askd.store.database import configure_writer, prepare_file
+from askd.store.job_rows import JobEnd
+from askd.store.log import ClaimedJob, Committed, Fence, Log, Partial, Write
+from askd.store.migrations import MIGRATIONS, Migration, migrate
+from askd.store.reserve import Reserve
+
+logger = logging.getLogger(__name__)
+T = TypeVar("T")
+
+BATCH_REQUESTS = 512
+"""More than this a commit does not gain: the sync is already shared by all of them."""
+BATCH_BYTES = 8 * 1024 * 1024
+"""A batch is closed above this, so that a large prompt does not hold up the rest for long."""
+PARTIALS_S = 0.25
+"""How old a running item's text may be on the disk: what a crash can cost of it."""
+IDLE_S = 5.0
+"""After this long without a write the log is emptied: nobody waits for that then."""
+CHECKPOINT_PAUSE_S = 1.0
+"""Between two tries to shorten a log that a reader holds open."""
+
+
+@dataclass(eq=False, slots=True)
+class _Request(Generic[T]):
+    """A change in the queue. `deletes`: on a full disk the reserve is given up for it."""
+
+    change: Change[T]
+    size: int = 0
+    deletes: bool = False
+    done: trio.Event = field(default_factory=trio.Event)
+    outcome: Done[T] | Exception | None = None
+
+
+class Writer(Log):
+    """The log on the disk. `run` has to be running for anything to be committed.
+
+    Attributes:
+        commits: how many transactions were committed.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        observe: Callable[[Sequence[Event]], None],
+        now: Callable[[], float],
+        boot_id: str,
+        migrations: Sequence[Migration] = MIGRATIONS,
+    ) -> None:
+        self._path = path
+        self._observe = observe
+        self._now = now
+        self._boot_id = boot_id
+        self._migrations = migrations
+        self._reserve = Reserve(path.with_name("reserve.bin"))
+        self._connection: sqlite3.Connection | None = None
+        self._identity = (0, 0)
+        self._queue: deque[_Request[Any]] = deque()
+        self._partials: dict[tuple[str, str, str], Partial] = {}
+        self._partials_due = math.inf
+        self._idle_at = math.inf
+        self._checkpoint_at = -math.inf
+        self._work = trio.Event()
+        self._thread = trio.CapacityLimiter(1)
+        self._running = False
+        self._closing = False
+        self._closed = trio.Event()
+        self.commits = 0
+
+    # ---- what callers ask ------------------------------------------------------
+
+    async def append(self, write: Write) -> Committed:
+        """Commit; raises `StorageFailed`, `NotFound`, `RequestError`, `StaleFence`."""
+        size = sum(len(data) for _, data in write.blobs)
+        return await self._ask(_Request(changes.append(write), size=size))
+
+    def save_partial(self, partial: Partial) -> None:
+        """Keep a running item's text with the next batch, or soon; the latest text wins."""
+        if self._closing:
+            return
+        if not self._partials:
+            self._partials_due = trio.current_time() + PARTIALS_S
+            self._work.set()
+        self._partials[partial.conversation_id, partial.item_id, partial.kind] = partial
+
+    async def delete(self, conversation_id: str) -> None:
+        """Remove a conversation and all that belongs to it; its keys stay."""
+        await self._ask(_Request(changes.delete(conversation_id), deletes=True))
+
+    async def claim_job(self) -> ClaimedJob | None:
+        """Make the due job that waited longest this boot's to run; None: none is due."""
+        return await self._ask(_Request(job_rows.claim_job(self._boot_id)))
+
+    async def end_job(
+        self,
+        fence: Fence,
+        *,
+        state: JobEnd,
+        error: str | None = None,
+        run_at: float | None = None,
+    ) -> None:
+        """End an attempt; `available` puts it back for `run_at`; raises `StaleFence`."""
+        change = job_rows.end_job(fence, state=state, error=error, run_at=run_at)
+        await self._ask(_Request(change))
+
+    async def reset_orphans(self) -> int:
+        """Take back the jobs that another boot was running; answers how many."""
+        return await self._ask(_Request(job_rows.reset_orphans(self._boot_id)))
+
+    async def ping(self) -> None:
+        """A round trip through queue, thread and database; raises `StorageFailed`."""
+        await self._ask(_Request(changes.do_nothing))
+
+    async def flush(self) -> None:
+        """Return when everything that was asked before, partials included, is committed."""
+        await self.ping()
+
+    async def close(self) -> None:
+        """Commit what waits, empty the log, close the database; harmless if done before."""
+        self._closing = True
+        self._work.set()
+        if self._running:
+            await self._closed.wait()
+
+    async def _ask(self, request: _Request[T]) -> T:
+        if self._closing or self._closed.is_set():
+            raise StorageFailed(f"{self._path} is closed: the daemon stops.")
+        self._queue.append(request)
+        self._work.set()
+        await request.done.wait()
+        outcome = request.outcome
+        if isinstance(outcome, Done):
+            return outcome.value
+        assert outcome is not None
+        raise outcome
+
+    # ---- the one task ----------------------------------------------------------
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Own the database until closed or cancelled; raises `StorageFailed`, `NewerSchema`."""
+        self._running = True
+        try:
+            await self._in_thread(self._open_first)
+            task_status.started()
+            while await self._wait_for_work():
+                await self._commit_next()
+        finally:
+            # What was asked before the end is committed before the end.
+            with trio.CancelScope(shield=True):
+                await self._finish()
+
+    async def _wait_for_work(self) -> bool:
+        """Return when a batch is due; False: all is done and the end was asked for."""
+        while not self._queue:
+            if self._closing:
+                return bool(self._partials)
+            deadline = self._partials_due if self._partials else self._idle_at
+            with trio.move_on_at(deadline) as waited:
+                await self._work.wait()
+            self._work = trio.Event()
+            if waited.cancelled_caught:
+                if self._partials:
+                    return True
+                self._idle_at = math.inf
+                await self._in_thread(self._rest)
+        return True
+
+    async def _commit_next(self) -> None:
+        batch: list[_Request[Any]] = []
+        size = 0
+        while self._queue and len(batch) < BATCH_REQUESTS and size < BATCH_BYTES:
+            request = self._queue.popleft()
+            size += request.size
+            batch.append(request)
+        partials, self._partials = list(self._partials.values()), {}
+        if partials:
+            batch.insert(0, _Request(changes.save_partials(partials)))
+        at = self._now()
+        await self._in_thread(lambda: self._commit(batch, at))
+        self._answer(batch)
+        self._idle_at = trio.current_time() + IDLE_S
+        if trio.current_time() >= self._checkpoint_at and wal_size(self._path) > WAL_LIMIT_BYTES:
+            self._checkpoint_at = trio.current_time() + CHECKPOINT_PAUSE_S
+            await self._in_thread(self._checkpoint)
+
+    def _answer(self, batch: Sequence[_Request[Any]]) -> None:
+        """Publish, then wake the callers: none may see its answer before the event is out."""
+        events = [
+            event
+            for request in batch
+            if isinstance(request.outcome, Done)
+            for event in request.outcome.events
+        ]
+        if events:
+            try:
+                self._observe(events)
+            except Exception:
+                # The events are committed: that is what the callers asked for.
+                logger.exception("the observer of committed events failed")
+        for request in batch:
+            request.done.set()
+
+    async def _finish(self) -> None:
+        self._closing = True
+        if self._connection is not None:
+            while self._queue or self._partials:
+                await self._commit_next()
+            await self._in_thread(self._close)
+        for request in self._queue:
+            request.outcome = StorageFailed(f"{self._path} could not be opened.")
+            request.done.set()
+        self._queue.clear()
+        self._closed.set()
+
+    async def _in_thread(self, work: Callable[[], None]) -> None:
+        with trio.CancelScope(shield=True):
+            await trio.to_thread.run_sync(work, limiter=self._thread)
+
+    # ---- in the thread -----------------------------------------------------------
+
+    def _open_first(self) -> None:
+        prepare_file(self._path)
+        self._open()
+        self._reserve.keep()
+
+    def _open(self) -> sqlite3.Connection:
+        """Open and bring up to date; raises `StorageFailed`."""
+        try:
+            # The file is there; one that has vanished must not come back empty.
+            connection = sqlite3.connect(
+                f"{self._path.absolute().as_uri()}?mode=rw",
+                uri=True,
+                isolation_level=None,
+                check_same_thread=False,
+            )
+        except sqlite3.Error as error:
+            raise refusals.storage_failed(error, self._path) from error
+        try:
+            configure_writer(connection, self._path)
+            migrate(connection, self._path, at=self._now(), migrations=self._migrations)
+            # After the migrations: one that rebuilds a table would else lose what refers to it.
+            connection.execute("PRAGMA foreign_keys = ON")
+            self._identity = self._find_identity()
+        except BaseException as error:
+            connection.close()
+            if isinstance(error, sqlite3.Error):
+                raise refusals.storage_failed(error, self._path) from error
+            raise
+        self._connection = connection
+        return connection
+
+    def _close(self) -> None:
+        if self._connection is not None:
+            self._checkpoint()
+            self._connection.close()
+            self._connection = None
+
+    def _commit(self, batch: Sequence[_Request[Any]], at: float) -> None:
+        """Give every request of the batch its outcome; never raises."""
+        self._try_commit(batch, at)
+        starved = [each for each in batch if each.deletes and _is_starved(each.outcome)]
+        if starved and self._reserve.release():
+            self._try_commit(starved, at)
+        for request in batch:
+            if isinstance(request.outcome, sqlite3.Error):
+                request.outcome = refusals.storage_failed(request.outcome, self._path)
+        if any(each.deletes and isinstance(each.outcome, Done) for each in batch):
+            # Deleted text must not live on in the log.
+            self._checkpoint()
+
+    def _try_commit(self, batch: Sequence[_Request[Any]], at: float) -> None:
+        try:
+            connection = self._usable()
+            outcomes = commit_batch(connection, [each.change for each in batch], at=at)
+        except (sqlite3.Error, AskdError) as error:
+            for request in batch:
+                request.outcome = _copy_of(error)
+            self._notice(error)
+            return
+        except Exception:
+            logger.exception("a batch failed in a way that nobody foresaw")
+            for request in batch:
+                request.outcome = StorageFailed(f"{self._path} cannot be used: see the log.")
+            return
+        self.commits += 1
+        for request, outcome in zip(batch, outcomes, strict=True):
+            request.outcome = outcome
+            if isinstance(outcome, sqlite3.Error):
+                self._notice(outcome)
+
+    def _usable(self) -> sqlite3.Connection:
+        if self._connection is None:
+            return self._open()
+        if self._find_identity() != self._identity:
+            # Commits would go into a file without a name, and be lost with the process.
+            raise StorageFailed(
+                f"{self._path} was removed or replaced while the daemon was running. "
+                "Put it back, or restart the daemon: ask daemon restart"
+            )
+        return self._connection
+
+    def _find_identity(self) -> tuple[int, int]:
+        try:
+            found = self._path.stat()
+        except OSError:
+            return (0, 0)
+        return (found.st_dev, found.st_ino)
+
+    def _notice(self, error: Exception) -> None:
+        """Log what went wrong; drop a connection that may itself be broken."""
+        logger.warning("a commit failed: %s", error)
+        if isinstance(error, sqlite3.Error) and refusals.is_worth_reopening(error):
+            connection, self._connection = self._connection, None
+            if connection is not None:
+                try:
+                    connection.close()
+                except sqlite3.Error:
+                    logger.warning("the broken connection could not be closed")
+
+    def _rest(self) -> None:
+        self._checkpoint()
+        self._reserve.keep()
+
+    def _checkpoint(self) -> None:
+        if self._connection is not None:
+            checkpoint(self._connection)
+
+
+def _is_starved(outcome: Done[Any] | Exception | None) -> bool:
+    return isinstance(outcome, sqlite3.Error) and refusals.is_full(outcome)
+
+
+def _copy_of(error: Exception) -> Exception:
+    """An equal error for each caller: one raised in many tasks would mix their tracebacks."""
+    copy = type(error)(*error.args)
+    copy.__dict__.update(error.__dict__)
+    return copy
