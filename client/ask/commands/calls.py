@@ -1,0 +1,165 @@
+"""How commands reach the daemon: a connection that ends with the command, and pages.
+
+It decides whether a daemon may be started, and which conversation is meant; the
+wire itself is `ask.connection`.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ask.exits import NOT_FOUND, Failed
+from ask.fast.caller import find_directory, find_terminal, make_key, take
+from ask.protocol.names import CALLER_ENVIRONMENT, SECRET_NAMES
+
+if TYPE_CHECKING:
+    from ask.connection import Client
+
+Map = dict[str, Any]
+PAGE = 200
+"""Conversations or events asked for at once; the daemon sends fewer if they are large."""
+
+
+@contextmanager
+def open_client(*, start: bool = True) -> "Iterator[Client]":
+    """Connect for as long as the block lasts; without `start`, only to a daemon that runs.
+
+    Raises:
+        NoDaemon: there is none.
+    """
+    from ask.connection import Client
+
+    with Client.connect(start=start) as client:
+        yield client
+
+
+def is_running() -> bool:
+    """Whether a daemon of this user listens; starts none."""
+    from ask.connection import find_listener
+    from ask.paths import Paths
+
+    stream = find_listener(Paths.of(os.environ))
+    if stream is None:
+        return False
+    stream.close()
+    return True
+
+
+def resolve(client: "Client", text: str, *, bind: str | None = None) -> Map:
+    """The conversation that a person means by an id, a name or a prefix: its summary."""
+    target = {"kind": "session", "value": text, "create": False}
+    return client.call("conversation/resolve", {"target": target, "bind": bind})
+
+
+def resolve_here(client: "Client", text: str | None) -> Map:
+    """As `resolve`; without a text, the conversation that this terminal used last."""
+    if text is not None:
+        return resolve(client, text)
+    target = {"kind": "terminal", "value": need_terminal(), "create": False}
+    return client.call("conversation/resolve", {"target": target})
+
+
+def need_terminal() -> str:
+    """Who this terminal is.
+
+    Raises:
+        Failed: it is none, code 3; never a guess such as "the latest".
+    """
+    terminal = find_terminal(os.environ)
+    if terminal is None:
+        raise Failed(
+            NOT_FOUND,
+            "This is no terminal, so it has no conversation of its own.",
+            hint="Name one by its id or its name, or set ASK_TERMINAL.",
+            data={"reason": "no_terminal"},
+        )
+    return terminal
+
+
+def list_pages(client: "Client", *, live: bool, limit: int | None = None) -> tuple[list[Map], int]:
+    """Conversations, the newest first, at most `limit`, and how many there are in all."""
+    rows: list[Map] = []
+    cursor: str | None = None
+    while True:
+        size = PAGE if limit is None else min(PAGE, limit - len(rows))
+        page = client.call("conversation/list", {"cursor": cursor, "limit": size, "live": live})
+        rows += page["data"]
+        cursor = page.get("next_cursor")
+        if cursor is None or (limit is not None and len(rows) >= limit):
+            return rows, page["total"]
+
+
+def read_events(client: "Client", conversation_id: str) -> Iterator[Map]:
+    """Every event of a conversation, page by page."""
+    after: int | None = 0
+    while after is not None:
+        page = client.call(
+            "conversation/read",
+            {"conversation_id": conversation_id, "after_seq": after, "limit": PAGE},
+        )
+        yield from page["data"]
+        after = page.get("next_after_seq")
+
+
+def read_blob(client: "Client", sha256: str) -> bytes:
+    """The whole of a blob, chunk by chunk."""
+    content = bytearray()
+    while True:
+        chunk = client.call("blob/read", {"sha256": sha256, "offset": len(content)})
+        content += chunk["bytes"]
+        if len(content) >= chunk["size"] or not chunk["bytes"]:
+            return bytes(content)
+
+
+def take_caller() -> Map:
+    """What the daemon may know of who asks: `{env, secrets}`, both by the tables of names."""
+    return {
+        "env": take(os.environ, CALLER_ENVIRONMENT),
+        "secrets": take(os.environ, SECRET_NAMES),
+    }
+
+
+def start_turn(client: "Client", target: Map, text: str, *, follow: bool = False) -> Map:
+    """Send one typed line as a prompt; it is queued behind what runs."""
+    return client.call(
+        "turn/start",
+        {
+            "target": target,
+            "key": make_key(),
+            "parts": [{"type": "text", "text": text}],
+            "cwd": find_directory(),
+            "terminal": find_terminal(os.environ),
+            "follow": follow,
+            "interactive": True,
+            **take_caller(),
+        },
+    )
+
+
+def complete_conversation(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[str]:
+    """Names and ids of a running daemon's conversations that begin with what was typed.
+
+    Asks only a daemon that runs; every failure is an empty list, for a shell
+    has nowhere to show an error.
+    """
+    try:
+        with open_client(start=False) as client:
+            rows, _ = list_pages(client, live=False, limit=PAGE)
+    except Exception:
+        return []
+    names = [str(row["name"]) for row in rows if row.get("name")]
+    ids = [str(row["id"]) for row in rows if not row.get("name") or incomplete]
+    return [each for each in [*names, *ids] if each.startswith(incomplete)]
+
+
+conversation_argument = click.argument(
+    "conversation", metavar="ID", shell_complete=complete_conversation
+)
+"""One conversation: its id, its name, or 4 or more characters of its id."""
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")

@@ -1,0 +1,255 @@
+"""`ask daemon start | stop | restart | status | logs`: the daemon's life, by hand.
+
+Nobody needs these for a prompt: `ask` starts a daemon where there is none. A
+daemon is stopped through its socket, never by a signal.
+"""
+
+import json
+import os
+import select
+import sys
+import time
+from collections import deque
+from collections.abc import Iterator
+from io import BufferedReader
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ask.commands.calls import is_running, json_option, open_client
+from ask.commands.help import Command, Example, Group
+from ask.exits import DONE, TIME_LIMIT, Failed
+from ask.paths import Paths
+from ask.protocol import errors
+from ask.terminal import strip_controls
+
+STOP_WAIT_S = 20.0
+"""How long running turns may take to end by themselves."""
+STOP_SLACK_S = 15.0
+"""What a stop may take beyond that: interrupted turns, the last checkpoint, the children."""
+FOLLOW_PAUSE_S = 0.2
+"""How often a followed log is looked at: as fast as a person reads."""
+LOG_LINES = 50
+
+_started_examples = ("ask daemon start",)
+
+
+@click.group(
+    "daemon",
+    cls=Group,
+    examples=[Example("ask daemon start"), Example("ask daemon status", before=_started_examples)],
+    codes=[errors.NO_DAEMON, errors.STORAGE],
+)
+def daemon_command() -> None:
+    """Start, stop and look at the daemon."""
+
+
+@daemon_command.command(
+    "start",
+    cls=Command,
+    examples=[Example("ask daemon start"), Example("ask daemon start --json")],
+    codes=[errors.NO_DAEMON, errors.STORAGE],
+)
+@json_option
+def start_command(as_json: bool) -> None:
+    """Start the daemon, unless it runs."""
+    running = is_running()
+    with open_client() as client:
+        pid = client.hello["pid"]
+        if as_json:
+            click.echo(encode_status(client.call("daemon/status")))
+    click.echo(f"askd {'runs already' if running else 'started'} (pid {pid}).", err=True)
+
+
+@daemon_command.command(
+    "stop",
+    cls=Command,
+    examples=[
+        Example("ask daemon stop", before=_started_examples),
+        Example("ask daemon stop --wait 5", before=_started_examples),
+    ],
+    codes=[errors.NO_DAEMON, errors.TIME_LIMIT],
+)
+@click.option(
+    "--wait",
+    "wait_s",
+    type=click.FloatRange(min=0),
+    default=STOP_WAIT_S,
+    metavar="SECONDS",
+    show_default=True,
+    help="How long running turns may take to end; then they are interrupted.",
+)
+@json_option
+def stop_command(wait_s: float, as_json: bool) -> None:
+    """Stop the daemon and wait until it is gone."""
+    pid = stop_daemon(wait_s)
+    if as_json:
+        click.echo(json.dumps({"stopped": pid}))
+    click.echo("No daemon is running." if pid is None else f"askd stopped (pid {pid}).", err=True)
+
+
+@daemon_command.command(
+    "restart",
+    cls=Command,
+    examples=[Example("ask daemon restart"), Example("ask daemon restart --wait 5")],
+    codes=[errors.NO_DAEMON, errors.STORAGE, errors.TIME_LIMIT],
+)
+@click.option(
+    "--wait",
+    "wait_s",
+    type=click.FloatRange(min=0),
+    default=STOP_WAIT_S,
+    metavar="SECONDS",
+    show_default=True,
+    help="How long running turns may take to end; then they are interrupted.",
+)
+@json_option
+def restart_command(wait_s: float, as_json: bool) -> None:
+    """Stop the daemon if it runs, wait until it is gone, start it."""
+    stop_daemon(wait_s)
+    with open_client() as client:
+        pid = client.hello["pid"]
+        if as_json:
+            click.echo(encode_status(client.call("daemon/status")))
+    click.echo(f"askd started (pid {pid}).", err=True)
+
+
+@daemon_command.command(
+    "status",
+    cls=Command,
+    examples=[
+        Example("ask daemon status", before=_started_examples),
+        Example("ask daemon status --json", before=_started_examples),
+    ],
+    codes=[errors.NO_DAEMON],
+)
+@json_option
+def status_command(as_json: bool) -> int:
+    """Say how the daemon is; start none."""
+    with open_client(start=False) as client:
+        status = client.call("daemon/status")
+    click.echo(encode_status(status) if as_json else lay_out_status(status))
+    return DONE
+
+
+@daemon_command.command(
+    "logs",
+    cls=Command,
+    examples=[
+        Example("ask daemon logs", before=_started_examples),
+        Example("ask daemon logs -n 5", before=_started_examples),
+    ],
+    codes=[errors.INTERRUPTED],
+)
+@click.option(
+    "-n",
+    "--lines",
+    type=click.IntRange(min=0),
+    default=LOG_LINES,
+    metavar="N",
+    show_default=True,
+    help="How many of the last lines.",
+)
+@click.option("-f", "--follow", is_flag=True, help="Go on with every new line, until Ctrl-C.")
+def logs_command(lines: int, follow: bool) -> None:
+    """Print the end of the daemon's log; no daemon needs to run."""
+    path = Paths.of(os.environ).log_file
+    plain = strip_controls if sys.stdout.isatty() else str
+    if not path.exists() and not follow:
+        click.echo(f"There is no log yet: {path}", err=True)
+        return
+    for line in follow_log(path, lines) if follow else read_tail(path, lines):
+        click.echo(plain(line))
+        sys.stdout.flush()
+
+
+def stop_daemon(wait_s: float) -> int | None:
+    """Stop the daemon and wait for its end; its process id, or None if none was running.
+
+    Raises:
+        Failed: it did not end in time, code 124.
+    """
+    from ask.connection import ConnectionLost
+
+    if not is_running():
+        return None
+    with open_client(start=False) as client:
+        pid = int(client.hello["pid"])
+        try:
+            # Taken before the request: afterwards the number may be another process's.
+            process = os.pidfd_open(pid)
+        except (OSError, AttributeError):  # gone already, or a kernel without them
+            process = -1
+        limit_s = wait_s + STOP_SLACK_S
+        try:
+            client.call("daemon/stop", {"wait_s": wait_s}, limit_s=limit_s)
+        except ConnectionLost:
+            pass  # it may be gone before its answer is out; what counts is waited for below
+    if not _wait_for_end(process, limit_s):
+        raise Failed(
+            TIME_LIMIT,
+            f"askd (pid {pid}) did not stop within {limit_s:.0f} s.",
+            hint=f"See what it does: ask daemon logs; or end it: kill {pid}",
+        )
+    return pid
+
+
+def _wait_for_end(process: int, limit_s: float) -> bool:
+    """Wait until a process (its pidfd; -1: unknown) is gone, or its socket answers nobody."""
+    if process >= 0:
+        with open(process, "rb", buffering=0):
+            return bool(select.select([process], [], [], limit_s)[0])
+    deadline = time.monotonic() + limit_s
+    while is_running():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(FOLLOW_PAUSE_S)
+    return True
+
+
+def encode_status(status: dict[str, Any]) -> str:
+    """The daemon's answer as one JSON object on one line."""
+    return json.dumps(status)
+
+
+def lay_out_status(status: dict[str, Any]) -> str:
+    """The daemon's answer for people: one fact a line."""
+    return strip_controls("\n".join(f"{name}: {value}" for name, value in status.items()))
+
+
+def read_tail(path: Path, lines: int) -> list[str]:
+    """The last `lines` lines of a file."""
+    with path.open("rb") as stream:
+        kept = deque(stream, maxlen=lines)
+    return [line.decode(errors="replace").rstrip("\n") for line in kept]
+
+
+def follow_log(path: Path, lines: int) -> Iterator[str]:
+    """The last lines of a file and then each new one, also when the file is replaced."""
+    skip = path.exists()  # of a file that comes later, every line is new
+    stream: BufferedReader | None = None
+    rest = b""
+    while True:
+        if stream is None and path.exists():
+            stream = path.open("rb")
+        if stream is not None:
+            *whole, rest = (rest + stream.read()).split(b"\n")
+            if skip:
+                whole, skip = whole[max(0, len(whole) - lines) :], False
+            yield from (line.decode(errors="replace") for line in whole)
+            if _is_replaced(path, stream):
+                stream.close()
+                stream, rest = None, b""
+                continue
+        time.sleep(FOLLOW_PAUSE_S)
+
+
+def _is_replaced(path: Path, stream: BufferedReader) -> bool:
+    """Whether the path now names another file, or this one was cut."""
+    try:
+        now = path.stat()
+    except FileNotFoundError:
+        return True
+    opened = os.fstat(stream.fileno())
+    return now.st_ino != opened.st_ino or now.st_size < stream.tell()

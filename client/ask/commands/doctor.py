@@ -1,0 +1,214 @@
+"""`ask doctor`: looks at everything that a prompt needs and says what to do about the rest.
+
+Each check is one line: ok, warn or fail. It starts the daemon, as a prompt
+would, and repairs nothing.
+"""
+
+import json
+import os
+import platform
+import shutil
+import stat
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+import ask
+from ask.commands.calls import Map, json_option, open_client
+from ask.commands.config import check_file
+from ask.commands.help import Command, Example
+from ask.commands.models import WAYS, find_default
+from ask.exits import DONE, FAILED, Failed
+from ask.paths import Paths
+from ask.protocol import PROTOCOL, errors
+from ask.terminal import strip_controls
+
+if TYPE_CHECKING:
+    from ask.connection import Client
+
+LOGINCTL_LIMIT_S = 5.0
+"""A system bus that hangs is not worth waiting for."""
+
+State = Literal["ok", "warn", "fail"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one check found; `hint` says what to do, empty if it is in order."""
+
+    check: str
+    state: State
+    text: str
+    hint: str = ""
+
+
+@click.command(
+    "doctor",
+    cls=Command,
+    examples=[Example("ask doctor"), Example("ask doctor --json")],
+    codes=[errors.FAILED],
+)
+@json_option
+def doctor_command(as_json: bool) -> int:
+    """Check everything that a prompt needs, and say what to do.
+
+    It ends with 1 if a check fails; a warning is none.
+    """
+    findings = []
+    for finding in examine(Paths.of(os.environ)):
+        findings.append(finding)
+        if not as_json:
+            click.echo(lay_out_finding(finding))
+    if as_json:
+        click.echo(json.dumps([asdict(finding) for finding in findings]))
+    return FAILED if any(finding.state == "fail" for finding in findings) else DONE
+
+
+def lay_out_finding(finding: Finding) -> str:
+    """One line for the finding, and one for what to do."""
+    line = f"{finding.state:<4}  {finding.check}: {finding.text}"
+    return strip_controls(f"{line}\n      {finding.hint}" if finding.hint else line)
+
+
+def examine(paths: Paths) -> Iterator[Finding]:
+    """Every check, in an order in which an early one explains the later ones."""
+    yield Finding("client", "ok", f"ask {ask.__version__}, protocol {PROTOCOL}, {_name_python()}")
+    yield check_config(paths)
+    for name, directory in (("data", paths.data), ("state", paths.state)):
+        yield check_directory(name, directory)
+    yield from check_daemon(paths)
+    yield check_linger()
+
+
+def check_config(paths: Paths) -> Finding:
+    """Whether the configuration file is right."""
+    problem = check_file()
+    if problem is None:
+        there = "in order" if paths.config_file.exists() else "not there, every default holds"
+        return Finding("config", "ok", f"{paths.config_file}: {there}")
+    return Finding("config", "fail", problem.message, problem.hint or "Correct that line.")
+
+
+def check_directory(name: str, path: Path) -> Finding:
+    """Whether a directory can be written, by its owner alone; one to be created counts."""
+    existing = path
+    while not existing.exists() and existing != existing.parent:
+        existing = existing.parent
+    if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
+        return Finding(
+            name,
+            "fail",
+            f"{path} cannot be written.",
+            f"Make {existing} writable, or set ASK_HOME.",
+        )
+    if existing != path:
+        return Finding(name, "ok", f"{path}: will be created")
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if mode & 0o077:
+        return Finding(
+            name, "warn", f"{path} is open to others (mode {mode:o}).", f"chmod 700 {path}"
+        )
+    return Finding(name, "ok", f"{path}: writable, yours alone")
+
+
+def check_daemon(paths: Paths) -> Iterator[Finding]:
+    """Whether the daemon answers, and what it says of itself; nothing else without one."""
+    try:
+        with open_client() as client:
+            status = client.call("daemon/status")
+            yield check_version(status)
+            yield check_owner(paths, status)
+            yield check_socket(Path(status["socket"]))
+            yield Finding("sqlite", "ok", f"SQLite {status['sqlite']}")
+            yield check_model(client)
+    except Failed as error:
+        yield Finding(
+            "daemon", "fail", error.message, error.hint or "See what it says: ask daemon logs"
+        )
+
+
+def check_version(status: Map) -> Finding:
+    """Whether client and daemon are of one version."""
+    text = f"askd {status['version']}, protocol {status['protocol']}, pid {status['pid']}"
+    if status["version"] == ask.__version__:
+        return Finding("daemon", "ok", text)
+    hint = f"ask is {ask.__version__}; make them equal: ask daemon restart"
+    return Finding("daemon", "warn", text, hint)
+
+
+def check_owner(paths: Paths, status: Map) -> Finding:
+    """Whether the file that others find the daemon by names this daemon."""
+    owner = paths.read_owner()
+    if owner is None:
+        return Finding("owner", "fail", f"{paths.owner_file} cannot be read.", "ask daemon restart")
+    if owner.get("boot_id") != status["boot_id"]:
+        return Finding(
+            "owner",
+            "fail",
+            f"{paths.owner_file} names another daemon (pid {owner.get('pid')}).",
+            "Two daemons have different ideas of ASK_HOME or ASK_SOCKET: ask daemon restart",
+        )
+    return Finding("owner", "ok", f"{paths.owner_file} names it")
+
+
+def check_socket(path: Path) -> Finding:
+    """Whether the socket is for its owner alone."""
+    try:
+        modes = (stat.S_IMODE(path.parent.stat().st_mode), stat.S_IMODE(path.stat().st_mode))
+    except OSError as error:
+        return Finding("socket", "fail", f"{path}: {error.strerror}.", "ask daemon restart")
+    if any(mode & 0o077 for mode in modes):
+        return Finding(
+            "socket",
+            "warn",
+            f"{path} is open to others (modes {modes[0]:o}, {modes[1]:o}).",
+            f"chmod 700 {path.parent}; chmod 600 {path}",
+        )
+    return Finding("socket", "ok", f"{path}: yours alone")
+
+
+def check_model(client: "Client") -> Finding:
+    """Which model would answer, and why that one."""
+    name, source = find_default(client)
+    if name is None:
+        return Finding("model", "fail", "There is no model to answer.", WAYS)
+    why = "set as default_model" if source == "config" else "found, since no default_model is set"
+    return Finding("model", "ok", f"{name} would answer ({why})")
+
+
+def check_linger(
+    run: Callable[..., "subprocess.CompletedProcess[str]"] = subprocess.run,
+) -> Finding:
+    """Whether the daemon outlives a logout, where systemd decides that."""
+    program = shutil.which("loginctl")
+    if program is None:
+        return Finding("linger", "ok", "no systemd here that would end the daemon at logout")
+    try:
+        done = run(
+            [program, "show-user", str(os.getuid()), "--property=Linger", "--value"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=LOGINCTL_LIMIT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return Finding("linger", "ok", "systemd does not answer; nothing ends the daemon at logout")
+    if done.returncode != 0 or not done.stdout.strip():
+        return Finding("linger", "ok", "no systemd session of yours")
+    if done.stdout.strip() == "yes":
+        return Finding("linger", "ok", "the daemon outlives your logout")
+    return Finding(
+        "linger",
+        "warn",
+        "systemd may end the daemon when you log out.",
+        "loginctl enable-linger",
+    )
+
+
+def _name_python() -> str:
+    return f"Python {platform.python_version()}"

@@ -1,0 +1,125 @@
+"""The look of every help text: a summary, examples that run, exit codes.
+
+Examples are data, so that tests can run each one against a real daemon. It
+knows no command by name and talks to nobody.
+"""
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import click
+
+from ask.protocol import errors
+
+HELP_COLUMNS = 80
+"""Every help text fits a terminal of this width, whatever the width of the real one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One command line for `sh`, the code it ends with, and what must have run before it.
+
+    `before` is not shown: it creates what the line uses, so that every example
+    runs by itself on an empty machine.
+    """
+
+    line: str
+    code: int = errors.DONE
+    before: tuple[str, ...] = field(default=())
+
+
+class Command(click.Command):
+    """A command whose help ends with its examples and its exit codes."""
+
+    def __init__(
+        self,
+        *args: Any,
+        examples: Sequence[Example] = (),
+        codes: Sequence[int] = (),
+        **attributes: Any,
+    ) -> None:
+        super().__init__(*args, **attributes)
+        self.examples = tuple(examples)
+        self.codes = with_common_codes(codes)
+        fit_help(self)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples and the exit codes below the options."""
+        write_examples(formatter, self.examples)
+        write_codes(formatter, self.codes)
+
+
+class Group(click.Group):
+    """A group of commands with the same kind of help as a command."""
+
+    def __init__(
+        self,
+        *args: Any,
+        examples: Sequence[Example] = (),
+        codes: Sequence[int] = (),
+        **attributes: Any,
+    ) -> None:
+        super().__init__(*args, **attributes)
+        self.examples = tuple(examples)
+        self.codes = with_common_codes(codes)
+        fit_help(self)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples and the exit codes below the commands."""
+        write_examples(formatter, self.examples)
+        write_codes(formatter, self.codes)
+
+
+def with_common_codes(codes: Sequence[int]) -> tuple[int, ...]:
+    """Add the codes that every command can end with: done, and wrong usage."""
+    return tuple(sorted({errors.DONE, errors.USAGE, *codes}))
+
+
+def fit_help(command: click.Command) -> None:
+    """Hold a command's help to `HELP_COLUMNS`, on a wider terminal too."""
+    command.context_settings.setdefault("max_content_width", HELP_COLUMNS)
+    command.context_settings.setdefault("terminal_width", HELP_COLUMNS)
+    command.context_settings.setdefault("help_option_names", ["-h", "--help"])
+
+
+def write_examples(formatter: click.HelpFormatter, examples: Sequence[Example]) -> None:
+    """Write the examples as they are typed, never wrapped."""
+    if not examples:
+        return
+    formatter.write_paragraph()
+    formatter.write("Examples:\n")
+    for example in examples:
+        formatter.write(f"  {example.line}\n")
+
+
+def write_codes(formatter: click.HelpFormatter, codes: Sequence[int]) -> None:
+    """Write one exit code a line, its meaning wrapped beside it."""
+    formatter.write_paragraph()
+    formatter.write("Exit codes:\n")
+    for code in codes:
+        lines = textwrap.wrap(errors.EXIT_CODES[code], HELP_COLUMNS - 7)
+        formatter.write(f"  {code:>3}  {lines[0]}\n")
+        for line in lines[1:]:
+            formatter.write(f"       {line}\n")
+
+
+def walk(command: click.Command, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield every command of a tree with its path, itself first, hidden ones left out."""
+    yield path, command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            child = command.get_command(context, name)
+            if child is not None and not child.hidden:
+                yield from walk(child, (*path, name))
+
+
+def collect_examples(root: click.Command) -> list[tuple[tuple[str, ...], Example]]:
+    """Every example of a tree, with the path of its command (`("ask", "daemon", "stop")`)."""
+    return [
+        (path, example)
+        for path, command in walk(root, ("ask",))
+        for example in getattr(command, "examples", ())
+    ]

@@ -1,0 +1,157 @@
+"""`ask history list | show | delete`: what is stored.
+
+Listing and showing read and change nothing. Deleting asks a person first, and
+without a person it wants to be told so.
+"""
+
+import json
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ask.commands import layout
+from ask.commands.calls import (
+    Map,
+    complete_conversation,
+    json_option,
+    list_pages,
+    open_client,
+    read_blob,
+    read_events,
+    resolve,
+)
+from ask.commands.help import Command, Example, Group
+from ask.protocol import errors
+from ask.terminal import strip_controls
+from ask.transcript import describe_blob, encode_message, read_content, read_messages
+
+if TYPE_CHECKING:
+    from ask.connection import Client
+
+
+@click.group(
+    "history",
+    cls=Group,
+    examples=[Example("ask history list"), Example("ask history list --json")],
+    codes=[errors.NOT_FOUND, errors.NO_DAEMON, errors.STORAGE],
+)
+def history_command() -> None:
+    """List, show and delete stored conversations."""
+
+
+@history_command.command(
+    "list",
+    cls=Command,
+    examples=[Example("ask history list"), Example("ask history list -n 5 --json")],
+    codes=[errors.NO_DAEMON, errors.STORAGE],
+)
+@click.option("-n", "--limit", type=click.IntRange(min=1), metavar="N", help="The newest N alone.")
+@json_option
+def list_command(limit: int | None, as_json: bool) -> None:
+    """List every stored conversation, the newest first."""
+    with open_client() as client:
+        rows, total = list_pages(client, live=False, limit=limit)
+    if as_json:
+        click.echo(json.dumps(rows))
+    elif not total:
+        click.echo(layout.NO_CONVERSATIONS)
+    else:
+        lines = [*map(layout.lay_out_row, rows), f"Total: {total} conversation(s)"]
+        click.echo(strip_controls("\n".join(lines)))
+
+
+@history_command.command(
+    "show",
+    cls=Command,
+    examples=[
+        Example("ask history show work", before=("ask new work",)),
+        Example("ask history show work --raw -n 10", before=("ask new work",)),
+    ],
+    codes=[errors.NOT_FOUND, errors.NO_DAEMON, errors.STORAGE],
+)
+@click.argument("conversation", metavar="ID", required=False, shell_complete=complete_conversation)
+@click.option("--id", "named", metavar="ID", help="The same as the argument.")
+@click.option(
+    "-n", "--limit", type=click.IntRange(min=1), metavar="N", help="The last N messages alone."
+)
+@click.option("--raw", "--json", "as_json", is_flag=True, help="All of it, as one JSON object.")
+def show_command(
+    conversation: str | None, named: str | None, limit: int | None, as_json: bool
+) -> None:
+    """Show what was said in a conversation.
+
+    A long message is shortened; --raw has everything.
+    """
+    if (conversation is None) is (named is None):
+        raise click.UsageError("give the ID of one conversation")
+    with open_client() as client:
+        found = resolve(client, str(conversation or named))
+        messages = read_messages(read_events(client, found["id"]))
+        if not as_json:
+            text = "\n".join(layout.lay_out_history(found, messages, limit))
+            click.echo(strip_controls(text))
+            return
+        kept = messages if limit is None else messages[-limit:]
+        record = {
+            "id": found["id"],
+            "title": found.get("title"),
+            "name": found.get("name"),
+            "model": found.get("model"),
+            "message_count": len(messages),
+            "messages": [
+                encode_message(each, read_content(each, lambda part: _read_text(client, part)))
+                for each in kept
+            ],
+        }
+    click.echo(json.dumps(record))
+
+
+@history_command.command(
+    "delete",
+    cls=Command,
+    examples=[
+        Example("ask history delete work --yes", before=("ask new work",)),
+        Example("ask history delete nobody --yes", code=errors.NOT_FOUND),
+    ],
+    codes=[errors.NOT_FOUND, errors.NO_DAEMON, errors.STORAGE],
+)
+@click.argument(
+    "conversations", metavar="ID...", nargs=-1, required=True, shell_complete=complete_conversation
+)
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@json_option
+def delete_command(conversations: Sequence[str], yes: bool, as_json: bool) -> None:
+    """Delete conversations and all that belongs to them.
+
+    All of them are looked up before the first is deleted.
+    """
+    if not yes and not sys.stdin.isatty():
+        raise click.UsageError("there is no terminal to ask on: say --yes to delete")
+    with open_client() as client:
+        found = {each["id"]: each for each in [resolve(client, text) for text in conversations]}
+        if not yes and not _confirm(list(found.values())):
+            click.echo("Nothing was deleted.", err=True)
+            return
+        for conversation_id in found:
+            client.call("conversation/delete", {"conversation_id": conversation_id})
+    if as_json:
+        click.echo(json.dumps([{"conversation_id": each} for each in found]))
+    click.echo(f"Deleted {layout.count(len(found), 'conversation')}.", err=True)
+
+
+def _confirm(found: list[Map]) -> bool:
+    """Ask a person; no answer is no."""
+    for each in found:
+        click.echo(strip_controls(layout.lay_out_row(each)), err=True)
+    question = f"Delete {layout.count(len(found), 'conversation')} for good? [y/N] "
+    click.echo(question, nl=False, err=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _read_text(client: "Client", part: Any) -> str:
+    """A blob's text; what is no text is named instead."""
+    if not str(part.get("media_type", "")).startswith("text/"):
+        return describe_blob(part)
+    return read_blob(client, part["sha256"]).decode(errors="replace")

@@ -1,0 +1,78 @@
+"""A subscription made whole: every event once and in order, every character once.
+
+Pure: what the daemon sent goes in, what is new comes out. Pages, notifications,
+a second subscription after a gap or a lost connection may overlap; `Feed` knows
+what it has passed on already.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Map = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """One thing that is new: `method` as on the wire (`event`, `delta`, ...), its fields."""
+
+    method: str
+    fields: Map
+
+
+class Missed(Exception):
+    """Something was left out by the daemon: subscribe again after `Feed.seq`."""
+
+
+class Feed:
+    """What one subscriber has seen of one conversation.
+
+    Attributes:
+        seq: the last event that was passed on; subscribe again after it.
+    """
+
+    def __init__(self, *, seq: int = 0) -> None:
+        self.seq = seq
+        # How much of each running item's text was passed on, in code points.
+        self._known: dict[tuple[str, str, str], int] = {}
+
+    def take_page(self, events: Iterable[Map], live: Iterable[Map] = ()) -> list[News]:
+        """A page of events, and the text so far of running items that came with it."""
+        found = [news for event in events for news in self._take_event(event)]
+        for item in live:
+            found += self._take_delta({**item, "offset": 0})
+        return found
+
+    def take(self, method: str, fields: Map) -> list[News]:
+        """A notification. Raises `Missed` when the daemon skipped something."""
+        match method:
+            case "event":
+                if fields["seq"] > self.seq + 1:
+                    raise Missed
+                return self._take_event(fields)
+            case "delta":
+                return self._take_delta(fields)
+            case "gap":
+                raise Missed
+            case _:
+                return [News(method, fields)]
+
+    def _take_event(self, event: Map) -> list[News]:
+        if event["seq"] <= self.seq:
+            return []
+        self.seq = event["seq"]
+        turn_id = event.get("turn_id")
+        # Another attempt says it anew, and a turn that is over says no more.
+        if turn_id is not None and event["type"] in ("turn_started", "turn_finished"):
+            self._known = {key: n for key, n in self._known.items() if key[0] != turn_id}
+        return [News("event", event)]
+
+    def _take_delta(self, delta: Map) -> list[News]:
+        key = (delta["turn_id"], delta["item_id"], delta["kind"])
+        known = self._known.get(key, 0)
+        offset, text = delta["offset"], delta["text"]
+        # Beyond what is known: the daemon left some out and will say so; not shown with a hole.
+        if offset > known or offset + len(text) <= known:
+            return []
+        self._known[key] = offset + len(text)
+        return [News("delta", {**delta, "offset": known, "text": text[known - offset :]})]

@@ -1,0 +1,136 @@
+"""What a person sees who follows a conversation: prompts, answers, notices, ends.
+
+Pure: news in (`ask.feed`), text out. A prompt appears when its turn begins, so
+that it never breaks into another answer. The text is a model's: the caller
+strips what a terminal would obey.
+"""
+
+from ask.feed import Map, News
+from ask.graphemes import shorten
+from ask.transcript import Message, describe_blob, read_content, read_item
+
+PROMPT_LIMIT = 500
+"""Characters of a prompt that are shown; `ask history show --raw` has all."""
+PROMPT_MARK = "> "
+NOTICE_MARK = "* "
+
+
+class Scene:
+    """One view of one conversation; `show` turns each piece of news into text to write."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, Map] = {}
+        self._said: dict[str, str] = {}  # item id to what was shown of it while it ran
+        self._open = False  # the last line has no end yet
+
+    def show(self, news: News) -> str:
+        """The text that follows what was shown before; empty if there is nothing to see."""
+        match news.method:
+            case "event":
+                return self._show_event(news.fields)
+            case "delta" if news.fields["kind"] == "text":
+                return self._show_delta(news.fields)
+            case "turn_unsaved":
+                reason = news.fields.get("reason", "")
+                return self._close() + f"Failed to save turn: {reason}\n\n"
+            case _:
+                return ""
+
+    def _show_event(self, event: Map) -> str:
+        turn_id = str(event.get("turn_id"))
+        match event["type"]:
+            case "prompt_accepted":
+                self._waiting[turn_id] = event
+                return ""
+            case "prompt_withdrawn":
+                self._waiting.pop(turn_id, None)
+                return ""
+            case "turn_started":
+                return self._show_prompt(self._waiting.pop(turn_id, None))
+            case "item_added":
+                return self._show_item(event)
+            case "turn_finished":
+                self._said.clear()
+                return self._show_end(event)
+            case "view_changed" if event.get("kind") == "clear":
+                return self._close() + f"{NOTICE_MARK}The model sees nothing of the above.\n\n"
+            case _:
+                return ""
+
+    def _show_prompt(self, prompt: Map | None) -> str:
+        if prompt is None:  # shown before: this is another attempt
+            self._said.clear()
+            return self._close() + f"{NOTICE_MARK}Started again.\n\n"
+        texts = [lay_out_prompt(item, prompt) for item in prompt.get("items", ())]
+        return self._close() + "".join(f"{text}\n\n" for text in texts if text)
+
+    def _show_delta(self, delta: Map) -> str:
+        item_id, text = delta["item_id"], delta["text"]
+        before = "" if item_id in self._said else self._close()
+        self._said[item_id] = self._said.get(item_id, "") + text
+        self._open = True
+        return f"{before}{text}"
+
+    def _show_item(self, event: Map) -> str:
+        message = read_item(event.get("item", {}), event)
+        if message is None:
+            return ""
+        if event.get("status") == "superseded":
+            self._said.pop(message.item_id, None)
+            return self._close()
+        match message.role:
+            case "assistant":
+                return self._show_answer(message)
+            case "user":
+                return self._close() + f"{lay_out_prompt(event['item'], event)}\n\n"
+            case "tool":
+                content = shorten(read_content(message, describe_blob), PROMPT_LIMIT)
+                return self._close() + f"{NOTICE_MARK}{content}\n\n"
+            case "system":
+                return self._close() + f"{NOTICE_MARK}{read_content(message, describe_blob)}\n\n"
+
+    def _show_answer(self, message: Message) -> str:
+        content = read_content(message, describe_blob)
+        said = self._said.pop(message.item_id, "")
+        if content.startswith(said):
+            text = content[len(said) :] if said else self._close() + content
+        elif said.startswith(content):  # a crash lost what was shown and not yet kept
+            text = ""
+        else:  # the final text is what counts
+            text = self._close() + content
+        self._open = False
+        ends = text.endswith("\n") if text else said.endswith("\n")
+        lines = [f"[calls {call.name}]" for call in message.calls]
+        if message.interrupted:
+            lines.append("(interrupted)")
+        return text + ("" if ends else "\n") + "".join(f"{line}\n" for line in lines) + "\n"
+
+    def _show_end(self, event: Map) -> str:
+        self._waiting.pop(str(event.get("turn_id")), None)
+        before = self._close()
+        if event.get("outcome") != "failed":
+            return before
+        return before + f"{NOTICE_MARK}{event.get('message') or 'The turn failed.'}\n\n"
+
+    def _close(self) -> str:
+        """End a line that was left open."""
+        closing = "\n" if self._open else ""
+        self._open = False
+        return closing
+
+
+def lay_out_prompt(item: Map, event: Map) -> str:
+    """A prompt as its reader needs it: the words, and what was attached by name alone."""
+    message = read_item(item, event)
+    if message is None:
+        return ""
+    texts = []
+    for part in message.parts:
+        if part.get("type") == "blob":
+            texts.append(describe_blob(part))
+        elif part.get("name"):
+            texts.append(f"[{part['name']}, {len(part['text'])} characters]")
+        else:
+            texts.append(shorten(part["text"].strip("\n"), PROMPT_LIMIT))
+    indent = "\n" + " " * len(PROMPT_MARK)
+    return PROMPT_MARK + "\n".join(texts).replace("\n", indent)

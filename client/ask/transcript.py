@@ -1,0 +1,151 @@
+"""Events to the messages that people read: `history show`, `attach`, `chat`.
+
+Pure: events in (maps as they come over the wire), messages out. It fetches no
+blob, prints nothing, and knows nothing of what a model may see. An event or an
+item of a kind that it does not know is passed over.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Map = Mapping[str, Any]
+Role = Literal["user", "assistant", "tool", "system"]
+
+ReadBlob = Callable[[Map], str]
+"""A blob part to its text: `{sha256, bytes, media_type, name?}`."""
+
+ROLES: dict[str, Role] = {
+    "user_message": "user",
+    "assistant_message": "assistant",
+    "tool_output": "tool",
+    "notice": "system",
+    "summary": "system",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One tool call of an assistant message; `arguments` is JSON as text."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message. `parts` are text and blob parts as they are on the wire; `at` unix seconds."""
+
+    role: Role
+    at: float
+    item_id: str
+    turn_id: str | None = None
+    parts: tuple[Map, ...] = ()
+    calls: tuple[Call, ...] = ()
+    call_id: str | None = None
+    interrupted: bool = False
+
+
+@dataclass(slots=True)
+class Block:
+    """A turn, or a notice outside one, and where it stands: at the seq where it began."""
+
+    seq: int
+    messages: list[Message]
+    withdrawn: bool = False
+
+
+def read_messages(events: Iterable[Map]) -> list[Message]:
+    """The messages of a whole conversation, in the order of its turns.
+
+    A queued prompt stands behind what is running, with its own answer after it.
+    Prompts that were withdrawn and texts that a new attempt replaced are left out.
+    """
+    blocks: dict[str, Block] = {}
+    for event in events:
+        turn_id = event.get("turn_id")
+        match event.get("type"):
+            case "prompt_accepted":
+                prompt = [read_item(item, event) for item in event.get("items", ())]
+                kept = [message for message in prompt if message is not None]
+                blocks[str(turn_id)] = Block(event["seq"], kept)
+            case "turn_started" if turn_id in blocks and event.get("attempt", 1) <= 1:
+                blocks[turn_id].seq = event["seq"]
+            case "prompt_withdrawn" if turn_id in blocks:
+                blocks[turn_id].withdrawn = True
+            case "item_added":
+                _add_item(blocks, event)
+            case _:
+                continue
+    ordered = sorted(blocks.values(), key=lambda block: block.seq)
+    return [each for block in ordered if not block.withdrawn for each in block.messages]
+
+
+def read_item(item: Map, event: Map) -> Message | None:
+    """One item of an event as a message; None if it is nothing that was said."""
+    role = ROLES.get(str(item.get("type")))
+    if role is None:
+        return None
+    return Message(
+        role=role,
+        at=float(event.get("at", 0.0)),
+        item_id=str(item.get("id", "")),
+        turn_id=event.get("turn_id"),
+        parts=_read_parts(item),
+        calls=tuple(
+            Call(str(call.get("call_id", "")), str(call.get("name", "")), call.get("arguments", ""))
+            for call in item.get("calls", ())
+        ),
+        call_id=item.get("call_id"),
+        interrupted=event.get("status") == "interrupted",
+    )
+
+
+def read_content(message: Message, read_blob: ReadBlob) -> str:
+    """The text of a message, its parts set apart by an empty line."""
+    texts = [
+        read_blob(part) if part.get("type") == "blob" else str(part.get("text", ""))
+        for part in message.parts
+    ]
+    return "\n\n".join(text.strip("\n") for text in texts) if len(texts) > 1 else "".join(texts)
+
+
+def describe_blob(part: Map) -> str:
+    """A blob in few words, for where its content would be too much."""
+    name = f"{part['name']}, " if part.get("name") else ""
+    return f"[blob {name}{part.get('media_type', 'unknown')}, {part.get('bytes', 0)} bytes]"
+
+
+def encode_message(message: Message, content: str) -> dict[str, Any]:
+    """A message as scripts get it: `{role, content, tool_calls?, tool_call_id?, at}`."""
+    record: dict[str, Any] = {"role": message.role, "content": content}
+    if message.calls:
+        record["tool_calls"] = [
+            {"id": call.id, "name": call.name, "arguments": call.arguments}
+            for call in message.calls
+        ]
+    if message.call_id is not None:
+        record["tool_call_id"] = message.call_id
+    record["at"] = message.at
+    return record
+
+
+def _read_parts(item: Map) -> tuple[Map, ...]:
+    if "text" in item:  # notices and summaries are one text
+        return ({"type": "text", "text": item["text"]},)
+    return tuple(item.get("parts", ()))
+
+
+def _add_item(blocks: dict[str, Block], event: Map) -> None:
+    message = read_item(event.get("item", {}), event)
+    if message is None or event.get("status") == "superseded":
+        return
+    if message.turn_id is None:
+        blocks[f"seq {event['seq']}"] = Block(event["seq"], [message])
+        return
+    block = blocks.setdefault(message.turn_id, Block(event["seq"], []))
+    if message.item_id and any(each.item_id == message.item_id for each in block.messages):
+        # The text of an earlier attempt under the same id: the later one is what was said.
+        block.messages = [each for each in block.messages if each.item_id != message.item_id]
+    block.messages.append(message)

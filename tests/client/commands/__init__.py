@@ -1,0 +1,1 @@
+"""The commands, each driven through the real client against a daemon in a thread."""

@@ -1,0 +1,53 @@
+"""A home of its own for each test, a daemon in it, and `ask` as a function."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from ask.commands.root import main
+from tests.client.commands.fake_daemon import FakeDaemon
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a command line left behind."""
+
+    code: int
+    out: str
+    err: str
+
+
+Ask = Callable[..., Result]
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty ASK_HOME and a terminal called `here`."""
+    monkeypatch.setenv("ASK_HOME", str(tmp_path / "h"))
+    monkeypatch.setenv("ASK_TERMINAL", "here")
+    monkeypatch.setenv("TZ", "UTC")
+    for name in ("ASK_SOCKET", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path / "h"
+
+
+@pytest.fixture
+def daemon(home: Path) -> Iterator[FakeDaemon]:
+    """A daemon that the client finds."""
+    with FakeDaemon(home / "run" / "askd.sock") as fake:
+        yield fake
+
+
+@pytest.fixture
+def ask(home: Path, capsys: pytest.CaptureFixture[str]) -> Ask:
+    """Run a command line in this process."""
+
+    def run(*words: str) -> Result:
+        capsys.readouterr()
+        code = main(list(words))
+        out, err = capsys.readouterr()
+        return Result(code, out, err)
+
+    return run

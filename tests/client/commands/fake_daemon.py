@@ -1,0 +1,463 @@
+"""A daemon in a thread: the real wire, conversations in memory, a model that repeats.
+
+It enforces the contract: parameters and results must have the fields of METHODS,
+a method needs `hello` first, an event has the next seq. What it is not told to
+know it refuses as the daemon does.
+"""
+
+import dataclasses
+import hashlib
+import os
+import socket
+import threading
+import uuid
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ask.protocol import PROTOCOL
+from ask.protocol.errors import REASONS
+from ask.protocol.frames import (
+    FrameReader,
+    Request,
+    encode_notification,
+    encode_response,
+)
+from ask.protocol.messages import METHODS, NOTIFICATIONS
+
+Map = dict[str, Any]
+NOW = 1_767_225_600.0  # a fixed clock: 2026-01-01 00:00 UTC
+
+
+class Refusal(Exception):
+    """The daemon says no."""
+
+    def __init__(self, reason: str, message: str, **data: Any) -> None:
+        super().__init__(message)
+        self.error = {
+            "code": REASONS[reason],
+            "message": message,
+            "data": {"reason": reason, **data},
+        }
+
+
+class FakeDaemon:
+    """One daemon on `socket_path`, for as long as the `with` block lasts.
+
+    Attributes:
+        calls: every request, `(method, params)`, in the order of arrival.
+        settings: what `config/read` answers.
+        models: the rows of `model/list`.
+        blobs: what `blob/read` reads from, by digest.
+        answer: what the model says to a prompt, in pieces.
+        hold: cleared, an answer stops before its last piece until it is set.
+    """
+
+    def __init__(self, socket_path: Path) -> None:
+        self.path = socket_path
+        self.calls: list[tuple[str, Map]] = []
+        self.settings: Map = {"default_model": None, "persist_special_commands": True}
+        self.warnings: list[str] = []
+        self.models: list[Map] = [
+            {"name": "fake/echo", "provider": "fake", "context_window": 8192, "default": True}
+        ]
+        self.blobs: dict[str, bytes] = {}
+        self.events: dict[str, list[Map]] = {}
+        self.names: dict[str, str | None] = {}
+        self.terminals: dict[str, str] = {}
+        self.live: set[str] = set()
+        self.refusals: dict[str, Refusal] = {}
+        self.boot_id = str(uuid.uuid4())
+        self.answer: Callable[[str], list[str]] = lambda text: ["You said: ", text]
+        self.hold = threading.Event()
+        self.hold.set()
+        self.partial: dict[str, Map] = {}
+        self.connections: list[socket.socket] = []
+        self._subscribers: dict[str, list[socket.socket]] = {}
+        self._lock = threading.RLock()
+
+    def __enter__(self) -> "FakeDaemon":
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._listener.bind(str(self.path))
+        self.path.chmod(0o600)
+        self._listener.listen(16)
+        self._threads = [threading.Thread(target=self._accept)]
+        self._threads[0].start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.hold.set()
+        self.stop()
+        for thread in self._threads:
+            thread.join(10)
+
+    def stop(self) -> None:
+        """Stop listening and drop everybody."""
+        if self._listener.fileno() >= 0:
+            # A close alone does not wake the thread in accept().
+            self._listener.shutdown(socket.SHUT_RDWR)
+            self._listener.close()
+            self.path.unlink(missing_ok=True)
+        self.drop()
+
+    def drop(self) -> None:
+        """Lose every connection, as a network would."""
+        with self._lock:
+            for connection in self.connections:
+                connection.shutdown(socket.SHUT_RDWR)
+            self.connections.clear()
+            self._subscribers.clear()
+
+    def called(self, method: str) -> list[Map]:
+        """The parameters of every call of a method."""
+        return [params for name, params in self.calls if name == method]
+
+    # ---- what there is -------------------------------------------------------
+
+    def create(self, name: str | None = None, *, live: bool = False) -> str:
+        """A new conversation; its id."""
+        conversation_id = str(uuid.uuid4())
+        with self._lock:
+            self.events[conversation_id] = []
+            self.names[conversation_id] = name
+            self.append(conversation_id, "conversation_created", id=conversation_id, name=name)
+            if live:
+                self.live.add(conversation_id)
+        return conversation_id
+
+    def append(self, conversation_id: str, type: str, **fields: Any) -> Map:
+        """Append an event and tell the subscribers."""
+        with self._lock:
+            events = self.events[conversation_id]
+            event = {
+                "conversation_id": conversation_id,
+                "seq": len(events) + 1,
+                "at": NOW + len(events),
+                "type": type,
+                "version": 1,
+                **fields,
+            }
+            events.append(event)
+            self.publish(conversation_id, "event", event)
+        return event
+
+    def publish(self, conversation_id: str, method: str, params: Map) -> None:
+        """Send a notification to whoever subscribed."""
+        needed = {each.name for each in dataclasses.fields(NOTIFICATIONS[method].params)}
+        assert needed <= set(params), f"{method} lacks {needed - set(params)}"
+        for connection in self._subscribers.get(conversation_id, []):
+            connection.sendall(encode_notification(method, params))
+
+    def say(self, conversation_id: str, text: str, *, turn_id: str | None = None) -> str:
+        """A whole turn: the prompt, the model's answer in deltas, its end."""
+        turn_id = turn_id or self.accept(conversation_id, text)
+        self.append(conversation_id, "turn_started", turn_id=turn_id, attempt=1, model="fake/echo")
+        item_id, said = f"{turn_id}.1", ""
+        *pieces, last = self.answer(text)
+        for piece in [*pieces, None, last]:
+            if piece is None:
+                self.hold.wait(30)
+                continue
+            delta = {
+                "conversation_id": conversation_id,
+                "turn_id": turn_id,
+                "item_id": item_id,
+                "kind": "text",
+                "offset": len(said),
+                "text": piece,
+            }
+            with self._lock:
+                said += piece
+                self.partial[conversation_id] = {
+                    "turn_id": turn_id,
+                    "item_id": item_id,
+                    "kind": "text",
+                    "text": said,
+                }
+                self.publish(conversation_id, "delta", delta)
+        item = {
+            "type": "assistant_message",
+            "id": item_id,
+            "parts": [{"type": "text", "text": said}],
+        }
+        with self._lock:
+            del self.partial[conversation_id]
+            self.append(conversation_id, "item_added", turn_id=turn_id, completion=1, item=item)
+            self.append(
+                conversation_id, "turn_finished", turn_id=turn_id, outcome="completed", code=0
+            )
+        return turn_id
+
+    def accept(self, conversation_id: str, text: str, **fields: Any) -> str:
+        """A prompt that is accepted and not yet answered; its turn's id."""
+        turn_id = fields.pop("turn_id", None) or str(uuid.uuid4())
+        item = {
+            "type": "user_message",
+            "id": f"{turn_id}.0",
+            "parts": [{"type": "text", "text": text}],
+        }
+        self.append(
+            conversation_id, "prompt_accepted", turn_id=turn_id, key=turn_id, items=[item], **fields
+        )
+        return turn_id
+
+    def summary(self, conversation_id: str) -> Map:
+        """A conversation as lists have it."""
+        events = self.events[conversation_id]
+        return {
+            "id": conversation_id,
+            "name": self.names[conversation_id],
+            "title": None,
+            "model": "fake/echo",
+            "state": "idle" if conversation_id in self.live else "stored",
+            "message_count": len([e for e in events if e["type"] == "item_added"]),
+            "last_seq": len(events),
+            "created_at": events[0]["at"],
+            "updated_at": events[-1]["at"],
+            "queued": 0,
+            "ephemeral": False,
+        }
+
+    # ---- the wire ------------------------------------------------------------
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            with self._lock:
+                self.connections.append(connection)
+            thread = threading.Thread(target=self._serve, args=(connection,))
+            self._threads.append(thread)
+            thread.start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        reader = FrameReader()
+        greeted = False
+        with connection:
+            while True:
+                try:
+                    data = connection.recv(65536)
+                except OSError:
+                    return
+                if not data:
+                    return
+                for message in reader.feed(data):
+                    assert isinstance(message, Request)
+                    assert greeted or message.method == "hello"
+                    greeted = True
+                    if not self._answer(connection, message):
+                        return
+
+    def _answer(self, connection: socket.socket, request: Request) -> bool:
+        follow: Callable[[], None] | None = None
+        try:
+            with self._lock:
+                self.calls.append((request.method, request.params))
+                result, follow = self._call(connection, request.method, request.params)
+                check_shape(METHODS[request.method].result, result)
+                connection.sendall(encode_response(request.id, None, result))
+        except Refusal as refusal:
+            connection.sendall(encode_response(request.id, refusal.error))
+        except OSError:
+            return False
+        if follow is not None:
+            thread = threading.Thread(target=follow)
+            self._threads.append(thread)
+            thread.start()
+        if request.method in ("daemon/stop", "daemon/drain"):
+            self.stop()
+            return False
+        return True
+
+    def _call(
+        self, connection: socket.socket, method: str, params: Map
+    ) -> tuple[Map, Callable[[], None] | None]:
+        if method not in METHODS:
+            raise Refusal("unknown_method", f"There is no method {method!r}.")
+        try:
+            check_shape(METHODS[method].params, params)
+        except AssertionError as error:
+            raise Refusal("bad_params", str(error)) from None
+        if method in self.refusals:
+            raise self.refusals[method]
+        if method == "turn/start":
+            return self._start_turn(connection, params)
+        if method == "conversation/subscribe":
+            return self._subscribe(connection, params), None
+        handler = getattr(self, "_" + method.replace("/", "_"))
+        result: Map = handler(params)
+        return result, None
+
+    def _hello(self, params: Map) -> Map:
+        return {
+            "protocol": PROTOCOL,
+            "version": "0.1.0",
+            "pid": os.getpid(),
+            "boot_id": self.boot_id,
+            "capabilities": [],
+        }
+
+    def _find(self, target: Map) -> str:
+        value = target["value"]
+        found = [
+            each
+            for each in self.events
+            if value in (each, self.names[each]) or (len(value) >= 4 and each.startswith(value))
+        ]
+        if target["kind"] == "terminal":
+            found = [self.terminals[value]] if value in self.terminals else []
+        if len(found) > 1:
+            raise Refusal("conversation_ambiguous", f"More than one: {', '.join(found)}")
+        if not found and target.get("create"):
+            found = [self.create(value, live=True)]
+        if not found:
+            raise Refusal("conversation_not_found", f"Conversation not found: id={value}")
+        return found[0]
+
+    def _known(self, params: Map) -> str:
+        conversation_id: str = params["conversation_id"]
+        assert conversation_id in self.events, "only a full id may follow a resolve"
+        return conversation_id
+
+    def _start_turn(self, connection: socket.socket, params: Map) -> tuple[Map, Callable[[], None]]:
+        target = params["target"]
+        if target["kind"] == "new":
+            conversation_id = self.create(target.get("value"), live=True)
+        else:
+            conversation_id = self._find({**target, "kind": target["kind"]})
+        text = params["parts"][0]["text"]
+        if params.get("follow"):
+            self._subscribers.setdefault(conversation_id, []).append(connection)
+        turn_id = str(uuid.uuid4())
+        seq = len(self.events[conversation_id]) + 1
+
+        def follow() -> None:
+            self.accept(conversation_id, text, turn_id=turn_id)
+            self.say(conversation_id, text, turn_id=turn_id)
+
+        result = {
+            "turn_id": turn_id,
+            "conversation_id": conversation_id,
+            "seq": seq,
+            "position": 0,
+        }
+        return result, follow
+
+    def _subscribe(self, connection: socket.socket, params: Map) -> Map:
+        conversation_id = self._known(params)
+        events = self.events[conversation_id][params["after_seq"] :]
+        page = events[: params.get("limit", 200)]
+        if len(page) < len(events):
+            return {"data": page, "next_after_seq": page[-1]["seq"], "live": []}
+        subscribers = self._subscribers.setdefault(conversation_id, [])
+        if connection not in subscribers:
+            subscribers.append(connection)
+        live = [self.partial[conversation_id]] if conversation_id in self.partial else []
+        return {"data": page, "next_after_seq": None, "live": live}
+
+    def _conversation_resolve(self, params: Map) -> Map:
+        conversation_id = self._find(params["target"])
+        if params.get("bind"):
+            self.terminals[params["bind"]] = conversation_id
+        return self.summary(conversation_id)
+
+    def _conversation_create(self, params: Map) -> Map:
+        if params.get("name") in set(self.names.values()) - {None}:
+            raise Refusal("name_taken", f"The name {params['name']!r} is taken.")
+        conversation_id = self.create(params.get("name"), live=True)
+        if params.get("terminal"):
+            self.terminals[params["terminal"]] = conversation_id
+        return self.summary(conversation_id)
+
+    def _conversation_list(self, params: Map) -> Map:
+        rows = [self.summary(each) for each in reversed(self.events)]
+        if params.get("live"):
+            rows = [row for row in rows if row["id"] in self.live]
+        first = int(params.get("cursor") or 0)
+        last = first + params["limit"]
+        cursor = str(last) if last < len(rows) else None
+        return {"data": rows[first:last], "total": len(rows), "next_cursor": cursor}
+
+    def _conversation_read(self, params: Map) -> Map:
+        events = self.events[self._known(params)][params["after_seq"] :]
+        page = events[: params["limit"]]
+        return {"data": page, "next_after_seq": page[-1]["seq"] if page != events else None}
+
+    def _conversation_rename(self, params: Map) -> Map:
+        self.names[self._known(params)] = params["name"]
+        return self.summary(params["conversation_id"])
+
+    def _conversation_clear(self, params: Map) -> Map:
+        self.append(self._known(params), "view_changed", id="v", kind="clear")
+        return {"conversation_id": params["conversation_id"]}
+
+    def _conversation_delete(self, params: Map) -> Map:
+        del self.events[self._known(params)]
+        return {"conversation_id": params["conversation_id"]}
+
+    def _conversation_note(self, params: Map) -> Map:
+        conversation_id = self._known(params)
+        item = {"type": "notice", "id": str(uuid.uuid4()), "text": params["text"]}
+        if params["level"] != "command":
+            item["level"] = params["level"]
+        self.append(conversation_id, "item_added", turn_id=None, item=item)
+        return {"conversation_id": conversation_id}
+
+    def _turn_interrupt(self, params: Map) -> Map:
+        return {**params, "state": "finished", "outcome": "interrupted", "code": 1}
+
+    _turn_withdraw = _turn_interrupt
+
+    def _blob_read(self, params: Map) -> Map:
+        content = self.blobs[params["sha256"]]
+        assert hashlib.sha256(content).hexdigest() == params["sha256"]
+        offset = params["offset"]
+        return {"bytes": content[offset : offset + 1000], "size": len(content)}
+
+    def _model_list(self, params: Map) -> Map:
+        return {"data": self.models, "warnings": self.warnings, "next_cursor": None}
+
+    def _config_read(self, params: Map) -> Map:
+        return {"path": "/home/me/config.toml", "settings": self.settings, "warnings": []}
+
+    def _config_write(self, params: Map) -> Map:
+        self.settings[params["key"]] = params.get("value")
+        return self._config_read({})
+
+    def _daemon_status(self, params: Map) -> Map:
+        return {
+            "pid": os.getpid(),
+            "version": "0.1.0",
+            "protocol": PROTOCOL,
+            "boot_id": self.boot_id,
+            "uptime_s": 12.5,
+            "rss_bytes": 45_000_000,
+            "sessions": len(self.live),
+            "jobs": 0,
+            "clients": 1,
+            "socket": str(self.path),
+            "data": "/home/me/data",
+            "sqlite": "3.45.1",
+            "draining": False,
+        }
+
+    def _daemon_stop(self, params: Map) -> Map:
+        return {"conversation_id": None}
+
+    _daemon_drain = _daemon_stop
+
+
+def check_shape(shape: type, value: Mapping[str, Any]) -> None:
+    """Demand that a map has the fields of a dataclass: none unknown, none missing."""
+    fields = {each.name: each for each in dataclasses.fields(shape)}
+    unknown = set(value) - set(fields)
+    assert not unknown, f"{shape.__name__} has no {sorted(unknown)}"
+    missing = {
+        name
+        for name, each in fields.items()
+        if each.default is dataclasses.MISSING and each.default_factory is dataclasses.MISSING
+    } - set(value)
+    assert not missing, f"{shape.__name__} lacks {sorted(missing)}"
