@@ -1,0 +1,241 @@
+"""The door: decides whether a prompt is accepted, and stores it if it is.
+
+Accepted means committed: whoever hears so will get exactly one turn. All that
+can be refused is refused before, and nothing of it is stored. A key that is
+known already is never refused: it is answered with the turn that it stands for.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from askd.core.events import Body, ConversationCreated, PromptAccepted, TurnOptions
+from askd.core.items import Blob, Part, UserMessage
+from askd.core.outcome import NO_DAEMON
+from askd.core.tokens import estimate_tokens
+from askd.errors import AskdError, Busy, RequestError, TooLarge
+from askd.providers.base import Model
+from askd.providers.registry import Caller
+from askd.sessions.live import LiveSession
+from askd.sessions.offload import offload_bodies
+from askd.sessions.registry import Sessions
+from askd.sessions.targets import Target, ToCreate
+from askd.store import refusals
+from askd.store.log import KnownKey, PromptKey, Write
+
+NAME_RACES = 3
+"""A name can be taken, and freed again, between looking and writing; not forever."""
+
+
+class Draining(RequestError):
+    """The daemon is about to stop and accepts nothing; its successor will."""
+
+    code = NO_DAEMON
+    reason = "draining"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """A prompt as it was asked for.
+
+    Attributes:
+        key: the caller's UUID: the same key is the same turn.
+        digest: over target, parts and options, to notice a key that is used twice.
+        parts: what was said and attached; each `Blob` is in `blobs` or stored already.
+        blobs: contents by their SHA-256 in hex.
+        secrets: the caller's provider keys; kept in memory until the turn is over.
+        terminal: make the conversation the one that this terminal used last.
+    """
+
+    target: Target
+    key: str
+    digest: str
+    parts: tuple[Part, ...]
+    blobs: Mapping[str, bytes] = field(default_factory=dict)
+    options: TurnOptions = field(default_factory=TurnOptions)
+    busy: Literal["queue", "fail"] = "queue"
+    ephemeral: bool = False
+    cwd: str | None = None
+    env: Mapping[str, str] | None = None
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    terminal: str | None = None
+
+    @property
+    def caller(self) -> Caller:
+        """What the caller lends to the turn."""
+        return Caller(env=self.env or {}, secrets=self.secrets)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accepted:
+    """A prompt that is stored. `position`: how many turns are before it."""
+
+    session: LiveSession
+    turn_id: str
+    seq: int
+    position: int
+    created: bool = False
+
+
+class Admission:
+    """Accepts prompts for the sessions of a daemon. `new_id` makes UUIDs."""
+
+    def __init__(self, sessions: Sessions, *, new_id: Callable[[], str]) -> None:
+        self._sessions = sessions
+        self._new_id = new_id
+
+    async def accept(self, prompt: Prompt) -> Accepted:
+        """Store a prompt, and return once it is.
+
+        Raises:
+            Draining: the daemon is about to stop.
+            NotFound: the target is not there, or ambiguous.
+            RequestError: an empty prompt, a bad name, a key of another prompt.
+            ProviderError: no such model, or no credentials for it.
+            TooLarge: it alone exceeds the model's window.
+            Busy: `busy` is `fail` and a turn runs or waits.
+            StorageFailed: it could not be stored; nothing was accepted.
+        """
+        try:
+            return await self._accept(prompt)
+        except AskdError:
+            known = await self._find_key(prompt.key)
+            if known is None or known.digest != prompt.digest:
+                raise
+            return await self._repeat(prompt, known)
+
+    async def _accept(self, prompt: Prompt) -> Accepted:
+        _check_parts(prompt)
+        if self._sessions.draining:
+            raise Draining("The daemon is about to stop; ask again in a moment.")
+        for _ in range(NAME_RACES):
+            found = await self._sessions.resolve(prompt.target, ephemeral=prompt.ephemeral)
+            if isinstance(found, str):
+                session = await self._sessions.get(found)
+                return await self._admit(prompt, session, await self._check_model(prompt, session))
+            try:
+                return await self._create(prompt, found)
+            except RequestError as error:
+                if error.reason != "name_taken" or prompt.target.kind == "new":
+                    raise
+        raise Busy(f"The name {prompt.target.value!r} is being taken; try again.")
+
+    async def _create(self, prompt: Prompt, wanted: ToCreate) -> Accepted:
+        model = await self._check_model(prompt, None)
+        conversation_id = self._new_id()
+        session = await self._sessions.open(conversation_id, ephemeral=prompt.ephemeral)
+        created = ConversationCreated(conversation_id, wanted.name)
+        accepted: Accepted | None = None
+        try:
+            accepted = await self._append(prompt, session, model, [created])
+            return accepted
+        finally:
+            if accepted is None or accepted.session is not session:
+                self._sessions.discard(session)
+
+    async def _admit(self, prompt: Prompt, session: LiveSession, model: Model) -> Accepted:
+        async with session.admission:
+            if prompt.busy == "fail" and (session.active_turn is not None or session.queue):
+                raise Busy("The conversation is busy: a turn is running or waiting.")
+            return await self._append(prompt, session, model, [])
+
+    async def _append(
+        self, prompt: Prompt, session: LiveSession, model: Model, before: Sequence[Body]
+    ) -> Accepted:
+        turn_id = self._new_id()
+        accepted = PromptAccepted(
+            turn_id=turn_id,
+            key=prompt.key,
+            items=(UserMessage(f"{turn_id}.0", prompt.parts),),
+            options=prompt.options,
+            cwd=prompt.cwd,
+            env=prompt.env,
+            # The embedded model needs no key: whatever the caller sent was not for it.
+            caller_credentials=bool(prompt.secrets) and model.dialect != "local",
+        )
+        bodies, blobs = offload_bodies([*before, accepted])
+        session.callers[turn_id] = prompt.caller  # the driver may begin before we are told
+        try:
+            committed = await session.log.append(
+                Write(
+                    conversation_id=session.id,
+                    bodies=bodies,
+                    create=bool(before),
+                    key=PromptKey(key=prompt.key, digest=prompt.digest, turn_id=turn_id),
+                    terminal=prompt.terminal,
+                    blobs=list({**prompt.blobs, **blobs}.items()),
+                )
+            )
+        finally:
+            if turn_id not in session.conversation.turns and not session.is_behind:
+                session.callers.pop(turn_id, None)
+        if committed.repeated is not None:
+            return await self._repeat(prompt, committed.repeated)
+        self._sessions.bind(prompt.terminal, session)
+        return Accepted(
+            session=session,
+            turn_id=turn_id,
+            seq=committed.events[-1].seq,
+            position=session.position(turn_id),
+            created=bool(before),
+        )
+
+    # ---- a key that is known ---------------------------------------------------
+
+    async def _find_key(self, key: str) -> KnownKey | None:
+        known = await self._sessions.memory.find_key(key)
+        return known or await self._sessions.reader.find_key(key)
+
+    async def _repeat(self, prompt: Prompt, known: KnownKey) -> Accepted:
+        """Answer with the turn that the key stands for, and lend it its caller's keys again."""
+        if known.seq == 0:
+            raise refusals.conversation_not_found(known.conversation_id)
+        session = await self._sessions.get(known.conversation_id)
+        status = session.status(known.turn_id)
+        if status.state != "finished" and prompt.secrets:
+            session.callers.setdefault(known.turn_id, prompt.caller)
+            session.wake()
+        return Accepted(
+            session=session,
+            turn_id=known.turn_id,
+            seq=known.seq,
+            position=session.position(known.turn_id),
+        )
+
+    # ---- the model -------------------------------------------------------------
+
+    async def _check_model(self, prompt: Prompt, session: LiveSession | None) -> Model:
+        """The model that would answer; raise if there is none, or if the prompt cannot fit it."""
+        wanted = prompt.options.model
+        if wanted is None and session is not None:
+            wanted = session.conversation.settings.model
+        model = await self._sessions.means.models.resolve(wanted, prompt.caller)
+        tokens = estimate_tokens(UserMessage("", prompt.parts))
+        if prompt.options.system:
+            tokens += estimate_tokens(prompt.options.system)
+        limits = model.limits
+        if tokens > limits.budget:
+            raise TooLarge(
+                f"The prompt has about {tokens} tokens; {model.name} has a window of "
+                f"{limits.context_window}, {limits.reserved_output} of it for the answer. "
+                "Send less of it, or choose a model with a larger window (-m).",
+                data={"tokens": tokens, "context_window": limits.context_window},
+            )
+        return model
+
+
+def _check_parts(prompt: Prompt) -> None:
+    """Raise `RequestError` for a prompt that says nothing, or nothing that a model can read."""
+    if not any(isinstance(part, Blob) or part.text.strip() for part in prompt.parts):
+        raise RequestError("The prompt is empty.", reason="empty_prompt")
+    for part in prompt.parts:
+        if not isinstance(part, Blob):
+            continue
+        if not part.media_type.startswith("text/"):
+            raise RequestError(f"Only text can be attached, not {part.media_type}.")
+        try:
+            prompt.blobs.get(part.sha256, b"").decode("utf-8")
+        except UnicodeDecodeError:
+            raise RequestError(
+                f"{part.name or 'An attachment'} is not UTF-8 text.", reason="bad_blob"
+            ) from None

@@ -1,0 +1,200 @@
+"""One completion: what the model will see, its answer as it comes, and its one end.
+
+It answers with an input for the turn's machine and appends nothing. Whatever
+goes wrong, short of the daemon's own end, becomes a failure with a sentence.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import trio
+
+from askd.core import pairs
+from askd.core.context import Context, build_context
+from askd.core.conversation import Conversation
+from askd.core.items import AssistantMessage, Blob, Item, Part, Text, ToolOutput, UserMessage
+from askd.core.outcome import FAILED, OVERFLOW, Failure
+from askd.core.turn import (
+    CallModel,
+    CompletionCancelled,
+    CompletionEnded,
+    CompletionFailed,
+    Input,
+)
+from askd.errors import AskdError, Refused, TooLarge
+from askd.providers.assemble import Assembler
+from askd.providers.base import Model, ModelRequest
+from askd.providers.registry import Caller
+from askd.sessions.live import LiveSession
+from askd.sessions.needs import Means, Report
+from askd.sessions.streaming import SAVE_BYTES, SAVE_INTERVAL_S, LiveText
+from askd.store.log import Partial
+
+log = logging.getLogger(__name__)
+
+ReadBlob = Callable[[str], Awaitable[bytes]]
+
+WAYS_OUT = "Empty its view with `ask clear`, or begin another conversation with `ask new`."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """What the completions of one turn have in common."""
+
+    turn_id: str
+    model: Model
+    caller: Caller
+    system: str | None
+    temperature: float | None
+    max_output_tokens: int | None
+    read_blob: ReadBlob
+    report: Report
+
+
+class Completion:
+    """One request and its answer. `run` once; `cancel` from anywhere, at any time."""
+
+    def __init__(
+        self,
+        command: CallModel,
+        *,
+        session: LiveSession,
+        conversation: Conversation,
+        setting: Setting,
+        means: Means,
+    ) -> None:
+        self._session = session
+        self._conversation = conversation
+        self._setting = setting
+        self._means = means
+        self._item_id = command.item_id
+        self._assembler = Assembler(command.item_id, setting.model.provider, setting.model.name)
+        self._scope = trio.CancelScope()
+
+    def cancel(self) -> None:
+        """Stop; `run` answers with `CompletionCancelled` unless the answer is whole already."""
+        self._scope.cancel()
+
+    async def run(self) -> Input:
+        """Ask, and answer with what the turn's machine is to be fed."""
+        with self._scope:
+            try:
+                return await self._ask()
+            except Exception as error:
+                return CompletionFailed(_describe(error), self._partial())
+        return CompletionCancelled(self._partial())
+
+    async def _ask(self) -> Input:
+        setting = self._setting
+        context = build_context(self._conversation, setting.turn_id, system=setting.system)
+        check_budget(context, setting.model)
+        resolved = await resolve_blobs(context.items, setting.read_blob)
+        items, faults = pairs.heal(resolved)  # the last check: nothing unpaired leaves the house
+        self._report_faults([*context.faults, *faults])
+        request = ModelRequest(
+            model=setting.model.bare_name,
+            items=items,
+            system=context.system,
+            tools=self._means.tools.describe() if setting.model.supports_tools else (),
+            temperature=setting.temperature,
+            max_output_tokens=setting.max_output_tokens,
+        )
+        async with trio.open_nursery() as nursery:  # the saver lives here, until the answer's end
+            nursery.start_soon(self._save_now_and_then)
+            await self._stream(request)
+            nursery.cancel_scope.cancel()
+        answer = self._assembler
+        if answer.failure is not None:
+            return CompletionFailed(answer.failure, self._partial())
+        return CompletionEnded(answer.message(), answer.stop, answer.usage)
+
+    async def _stream(self, request: ModelRequest) -> None:
+        setting = self._setting
+        async with self._means.models.stream(
+            setting.model, request, setting.caller, progress=setting.report
+        ) as events:
+            async for event in events:
+                for piece in self._assembler.feed(event):
+                    self._session.say(
+                        setting.turn_id, self._item_id, kind=piece.kind, text=piece.text
+                    )
+                self._save(self._session.texts.take_unsaved(SAVE_BYTES))
+
+    def _report_faults(self, faults: Sequence[pairs.Fault]) -> None:
+        """Once per load: a log that is not whole would else warn at every request."""
+        if faults and not self._session.faults_reported:
+            self._session.faults_reported = True
+            for fault in faults:
+                log.warning("%s", pairs.describe_fault(fault))
+
+    async def _save_now_and_then(self) -> None:
+        while True:
+            await trio.sleep(SAVE_INTERVAL_S)
+            self._save(self._session.texts.take_unsaved())
+
+    def _save(self, texts: Sequence[LiveText]) -> None:
+        for each in texts:
+            self._session.log.save_partial(
+                Partial(self._session.id, each.turn_id, each.item_id, each.kind, each.text)
+            )
+
+    def _partial(self) -> AssistantMessage | None:
+        message = self._assembler.message()
+        return message if message.parts or message.reasoning or message.calls else None
+
+
+def check_budget(context: Context, model: Model) -> None:
+    """Raise `TooLarge`, with tokens, window and ways out, if a request would not fit."""
+    limits = model.limits
+    if context.tokens > limits.budget:
+        raise TooLarge(
+            f"The conversation has about {context.tokens} tokens; {model.name} has a window of "
+            f"{limits.context_window}, {limits.reserved_output} of it for the answer. {WAYS_OUT}"
+        )
+
+
+async def resolve_blobs(items: Sequence[Item], read_blob: ReadBlob) -> list[Item]:
+    """The items with every blob as the text that it holds; raise `Refused` if one is no text."""
+    resolved: list[Item] = []
+    for item in items:
+        match item:
+            case UserMessage() | AssistantMessage() | ToolOutput():
+                if any(isinstance(part, Blob) for part in item.parts):
+                    parts = [await _resolve(part, read_blob) for part in item.parts]
+                    resolved.append(replace(item, parts=tuple(parts)))
+                else:
+                    resolved.append(item)
+            case _:
+                resolved.append(item)
+    return resolved
+
+
+async def _resolve(part: Part, read_blob: ReadBlob) -> Part:
+    if isinstance(part, Text):
+        return part
+    try:
+        return Text((await read_blob(part.sha256)).decode("utf-8"), part.name)
+    except UnicodeDecodeError:
+        raise Refused(f"{part.name or 'An attachment'} is no text ({part.media_type}).") from None
+
+
+def _describe(error: Exception) -> Failure:
+    """A failure that a person can act on; what nobody foresaw is logged and called internal."""
+    for each in _leaves(error):
+        if isinstance(each, AskdError):
+            failure = each.failure
+            if failure.code == OVERFLOW and WAYS_OUT not in failure.message:
+                failure = replace(failure, message=f"{failure.message} {WAYS_OUT}")
+            return failure
+    log.error("Completion failed unexpectedly", exc_info=error)
+    return Failure(FAILED, "internal", f"Something went wrong inside askd: {error!r}")
+
+
+def _leaves(error: Exception) -> Iterator[Exception]:
+    # A nursery anywhere below wraps what it raises into groups.
+    if isinstance(error, ExceptionGroup):
+        for each in error.exceptions:
+            yield from _leaves(each)
+    else:
+        yield error

@@ -1,0 +1,158 @@
+"""The driver: one task per live session that runs its turns, one after the other.
+
+It takes the next prompt in the order of acceptance, and keeps the session going
+whatever happens to one turn: a turn that crashes is closed as failed, one that
+storage did not take is closed as soon as storage allows, and neither runs twice
+or stands in the way of the next.
+"""
+
+import logging
+from collections.abc import Callable
+
+import trio
+
+from askd.core.events import TurnFinished
+from askd.core.outcome import FAILED
+from askd.core.recovery import SECRETS_WAIT_S
+from askd.errors import AskdError, StorageFailed
+from askd.sessions.endings import end_turn_as
+from askd.sessions.live import LiveSession
+from askd.sessions.needs import Means, SessionStore
+from askd.sessions.recovery import recover_session
+from askd.sessions.turns import TurnRun
+
+log = logging.getLogger(__name__)
+
+CLOSE_RETRY_S = 5.0
+"""How often an end that could not be stored is tried again while nothing else happens."""
+
+
+class Driver:
+    """Runs the turns of one session until it is cancelled or the conversation is deleted."""
+
+    def __init__(
+        self,
+        session: LiveSession,
+        *,
+        means: Means,
+        store: SessionStore,
+        is_draining: Callable[[], bool],
+    ) -> None:
+        self._session = session
+        self._means = means
+        self._store = store
+        self._is_draining = is_draining
+
+    async def run(self) -> None:
+        """Run turns as they come. Only cancellation and deletion end it."""
+        while not self._session.deleted:
+            try:
+                await self._step()
+            except Exception:
+                log.exception("Session stumbled: id=%s", self._session.id)
+                await trio.sleep(CLOSE_RETRY_S)
+
+    async def _step(self) -> None:
+        await self._mend()
+        turn_id = self._choose()
+        if turn_id is None:
+            await self._rest()
+            return
+        async with self._means.turns:
+            # While it waited for its place, the turn may have been withdrawn.
+            if self._choose() == turn_id:
+                await self._run_turn(turn_id)
+
+    # ---- choosing --------------------------------------------------------------
+
+    def _choose(self) -> str | None:
+        """The turn to run now, if there is one."""
+        session = self._session
+        if self._is_draining() or session.deleted or session.needs_recovery:
+            return None
+        if session.active_turn is not None:
+            # Begun by an earlier daemon: it goes on if recovery said so, else it is parked.
+            turn_id = session.active_turn if session.active_turn in session.resumable else None
+        else:
+            turn_id = next(iter(session.queue), None)
+        return None if turn_id is None or self._secrets_wait(turn_id) > 0 else turn_id
+
+    def _secrets_wait(self, turn_id: str) -> float:
+        """Seconds that the turn may still wait for its caller to bring the keys again."""
+        session = self._session
+        prompt = session.conversation.turns[turn_id].prompt
+        if not prompt.caller_credentials or turn_id in session.callers:
+            return 0.0
+        return session.loaded_at + SECRETS_WAIT_S - trio.current_time()
+
+    async def _rest(self) -> None:
+        """Wait until something happened, or until waiting for it has taken long enough."""
+        session = self._session
+        waits = [CLOSE_RETRY_S] if session.closing or session.is_behind else []
+        if not self._is_draining():
+            first = [*session.resumable, *session.queue][:1]
+            waits += [wait_s for each in first if (wait_s := self._secrets_wait(each)) > 0]
+        with trio.move_on_after(min(waits, default=float("inf"))):
+            await session.wait_woken()
+
+    # ---- running ---------------------------------------------------------------
+
+    async def _run_turn(self, turn_id: str) -> None:
+        session = self._session
+        run = TurnRun(session, turn_id, means=self._means, read_blob=self._store.read_blob)
+        try:
+            await run.run()
+        except Exception as error:
+            if session.deleted:
+                return
+            log.error("Turn crashed: id=%s, turn_id=%s", session.id, turn_id, exc_info=error)
+            await self._close_crashed(turn_id, error)
+        finally:
+            session.resumable.discard(turn_id)
+        if session.closing:
+            session.hold()
+
+    async def _close_crashed(self, turn_id: str, error: Exception) -> None:
+        session = self._session
+        message = f"Something went wrong inside askd: {_innermost(error)!r}"
+        end = TurnFinished(turn_id, "failed", FAILED, reason="internal", message=message)
+        session.hold()
+        session.closing[turn_id] = end
+        try:
+            await self._mend()
+        except AskdError as refusal:
+            log.error("Turn could not be closed: turn_id=%s: %s", turn_id, refusal.message)
+        if turn_id in session.closing:
+            session.report_unsaved(end, outcome="failed")
+
+    # ---- mending ---------------------------------------------------------------
+
+    async def _mend(self) -> None:
+        """See that the session is what the log says, and the log what has happened."""
+        session = self._session
+        try:
+            if session.is_behind:
+                session.rebuild(await self._store.load(session.id))
+            if session.needs_recovery:
+                partials = await self._store.partials(session.id)
+                await recover_session(
+                    session, partials, harmless_tools=self._means.tools.harmless()
+                )
+            for end in list(session.closing.values()):
+                await self._close(end)
+        except StorageFailed as error:
+            log.warning("Storage still fails: id=%s: %s", session.id, error.message)
+
+    async def _close(self, end: TurnFinished) -> None:
+        session = self._session
+        record = session.conversation.turns.get(end.turn_id)
+        if record is None or record.finished is not None:
+            session.closing.pop(end.turn_id, None)
+        else:
+            await session.append(end_turn_as(record, end))
+
+
+def _innermost(error: Exception) -> Exception:
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    return error

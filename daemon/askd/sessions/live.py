@@ -1,0 +1,346 @@
+"""A live session: one conversation's folded state, its watchers, and its mailbox.
+
+Its state is the fold of committed events, handed in by `observe` in the order of
+their commits. It runs nothing itself: the driver does, and is woken from here.
+Everything but `withdraw`, `interrupt` and `wait_finished` is done without a
+checkpoint, so that a snapshot and the subscription after it belong together.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import trio
+
+from askd.core.conversation import Conversation
+from askd.core.events import Body, Event, ItemAdded, PromptWithdrawn, TurnFinished, TurnStarted
+from askd.core.outcome import FAILED, STORAGE, Outcome
+from askd.core.turn import Input, Interrupted
+from askd.errors import NotFound
+from askd.providers.registry import Caller
+from askd.sessions.endings import Waiting, end_turn
+from askd.sessions.hub import Delta, Hub, Subscriber, TextKind, TurnUnsaved
+from askd.sessions.offload import offload_bodies
+from askd.sessions.streaming import LiveText, RunningTexts
+from askd.store.log import Log, Write
+from askd.store.projection import ConversationRow
+
+log = logging.getLogger(__name__)
+
+RECENT_EVENTS = 1000
+"""Events kept in memory for those who come back: older ones are read from the log, in pages."""
+
+SessionState = Literal["needs_you", "working", "idle"]
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """All that happened after a `seq`, and the text so far of what is being written."""
+
+    events: Sequence[Event]
+    live: Sequence[LiveText]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStatus:
+    """Where a turn is. `outcome` and `code` once it is finished, stored or not."""
+
+    turn_id: str
+    state: Literal["queued", "running", "finished"]
+    outcome: Outcome | None = None
+    code: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunningTurn:
+    """The turn that the driver has in hand, and where to send what happens to it."""
+
+    turn_id: str
+    post: Callable[[Input], None]
+
+
+class LiveSession:
+    """One conversation in memory.
+
+    Attributes:
+        conversation: the fold of every event observed so far.
+        callers: what the caller of an unfinished turn lent it, by turn id; never stored.
+        closing: ends that storage has not taken yet, by turn id; such a turn never runs again.
+        resumable: turns begun by an earlier daemon that are to be run once more.
+        needs_recovery: it was loaded with turns that an earlier daemon had begun.
+        starting: held while a queued turn becomes a running or a withdrawn one.
+        admission: held while a prompt is checked against the queue and appended to it.
+        touched_at: when someone last asked for the session, in trio's time.
+    """
+
+    def __init__(
+        self, conversation_id: str, *, log: Log, hub: Hub, ephemeral: bool = False
+    ) -> None:
+        self.id = conversation_id
+        self.log = log
+        self.hub = hub
+        self.ephemeral = ephemeral
+        self.conversation = Conversation(conversation_id)
+        self.running: RunningTurn | None = None
+        self.callers: dict[str, Caller] = {}
+        self.closing: dict[str, TurnFinished] = {}
+        self.resumable: set[str] = set()
+        self.needs_recovery = False
+        self.texts = RunningTexts()
+        self.starting = trio.Lock()
+        self.admission = trio.Lock()
+        self.loaded_at = self.touched_at = trio.current_time()
+        self.faults_reported = False
+        self.deleted = False
+        self._recent: deque[Event] = deque(maxlen=RECENT_EVENTS)
+        self._held: list[Event] | None = None
+        self._wake = trio.Event()
+        self._waiting = Waiting()
+
+    # ---- what has been committed -----------------------------------------------
+
+    def observe(self, events: Sequence[Event]) -> None:
+        """Take committed events, in the order of their seq; those already known are passed over."""
+        for event in events:
+            if self._held is not None:
+                self._held.append(event)
+            elif event.seq == self.conversation.last_seq + 1:
+                self._apply(event)
+                self.hub.publish(event)
+            elif event.seq > self.conversation.last_seq:
+                # A commit that was reported as failed was none: read what is missing first.
+                log.error("Events are missing: id=%s, before_seq=%d", self.id, event.seq)
+                self._held = [event]
+        self.wake()
+
+    def restore(self, events: Sequence[Event]) -> None:
+        """Take what was stored before the session was loaded; nobody is told."""
+        for event in events:
+            self._apply(event)
+        self.needs_recovery = self.conversation.running is not None
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the log holds events that the session has not seen."""
+        return self._held is not None
+
+    def hold(self) -> None:
+        """Keep events that are observed from now on until `rebuild`."""
+        if self._held is None:
+            self._held = []
+
+    def rebuild(self, stored: Sequence[Event]) -> None:
+        """Begin again from the whole log and what was held; publish only what is new."""
+        published = self.conversation.last_seq
+        held, self._held = self._held or [], None
+        self.conversation = Conversation(self.id)
+        self._recent.clear()
+        for event in (*stored, *held):
+            if event.seq <= self.conversation.last_seq:
+                continue
+            self._apply(event)
+            if event.seq > published:
+                self.hub.publish(event)
+        self.wake()
+
+    def _apply(self, event: Event) -> None:
+        self.conversation.apply(event)
+        self._recent.append(event)
+        match event.body:
+            case ItemAdded(turn_id=str(), item=item):
+                self.texts.drop_item(item.id)
+            case TurnStarted(turn_id=turn_id):
+                self.texts.drop_turn(turn_id)
+            case TurnFinished(turn_id=turn_id):
+                self.texts.drop_turn(turn_id)
+                self.callers.pop(turn_id, None)
+                self.closing.pop(turn_id, None)
+                self._waiting.release(turn_id)
+            case _:
+                pass
+
+    # ---- what is being said ----------------------------------------------------
+
+    def say(self, turn_id: str, item_id: str, *, kind: TextKind, text: str) -> None:
+        """Publish a fragment of an item that is being written."""
+        offset = self.texts.add(turn_id, item_id, kind=kind, text=text)
+        self.hub.publish(
+            Delta(
+                conversation_id=self.id,
+                turn_id=turn_id,
+                item_id=item_id,
+                kind=kind,
+                offset=offset,
+                text=text,
+            )
+        )
+
+    def report_unsaved(self, end: TurnFinished, *, outcome: Outcome) -> None:
+        """Say that a turn is over, how, and that it is not stored; `end` will be, once it can."""
+        self.closing[end.turn_id] = end
+        self.callers.pop(end.turn_id, None)
+        self.texts.drop_turn(end.turn_id)
+        self.hub.publish(
+            TurnUnsaved(
+                conversation_id=self.id,
+                turn_id=end.turn_id,
+                outcome=outcome,
+                code=STORAGE,
+                reason=end.message or "Failed to save turn",
+            )
+        )
+        self._waiting.release(end.turn_id)
+
+    # ---- who watches -----------------------------------------------------------
+
+    def snapshot(self, after_seq: int) -> Snapshot | None:
+        """Everything after `after_seq`; None: older events must be read from the log first."""
+        self.touch()
+        if self._recent and after_seq + 1 < self._recent[0].seq:
+            return None
+        events = [event for event in self._recent if event.seq > after_seq]
+        return Snapshot(events, self.texts.snapshot())
+
+    def subscribe(self, subscriber: Subscriber, *, interactive: bool = False) -> None:
+        """Offer the subscriber everything from now on."""
+        self.hub.subscribe(subscriber, interactive=interactive)
+        self.touch()
+
+    def unsubscribe(self, subscriber: Subscriber) -> None:
+        """Offer the subscriber nothing more."""
+        self.hub.unsubscribe(subscriber)
+        self.touch()
+
+    # ---- how it is -------------------------------------------------------------
+
+    @property
+    def queue(self) -> list[str]:
+        """The turns that wait to be run, in order."""
+        current = self.running.turn_id if self.running else None
+        return [
+            turn_id
+            for turn_id in self.conversation.queue
+            if turn_id != current and turn_id not in self.closing
+        ]
+
+    @property
+    def active_turn(self) -> str | None:
+        """The turn that has started and is not over: in the driver's hands, or parked."""
+        if self.running is not None:
+            return self.running.turn_id
+        started = self.conversation.running
+        return None if started in self.closing else started
+
+    @property
+    def state(self) -> SessionState:
+        """For a listing: a person is needed, a turn runs or waits, or nothing happens."""
+        if self.conversation.open_questions:
+            return "needs_you"
+        return "working" if self.active_turn is not None or self.queue else "idle"
+
+    def is_idle(self) -> bool:
+        """Whether nobody would miss the session if it were taken out of memory."""
+        return (
+            self.state == "idle"
+            and not self.hub.watched
+            and not self.closing
+            and not self._waiting
+            and not self.is_behind
+            and not self.admission.statistics().locked
+        )
+
+    def touch(self) -> None:
+        """Someone asked for the session: it stays in memory a while longer."""
+        self.touched_at = trio.current_time()
+
+    def row(self) -> ConversationRow:
+        """The conversation as a listing shows it."""
+        it = self.conversation
+        return ConversationRow(
+            id=self.id,
+            name=it.name,
+            title=it.title,
+            model=it.settings.model,
+            message_count=it.message_count,
+            last_seq=it.last_seq,
+            created_at=it.created_at,
+            updated_at=it.updated_at,
+        )
+
+    def status(self, turn_id: str) -> TurnStatus:
+        """Where the turn is; raise `NotFound` if the conversation has no such turn."""
+        record = self.conversation.turns.get(turn_id)
+        if record is None or self.deleted:
+            raise NotFound(f"Turn not found: id={turn_id}", reason="turn_not_found")
+        end = record.finished or self.closing.get(turn_id)
+        if end is not None:
+            return TurnStatus(turn_id, "finished", end.outcome, end.code)
+        return TurnStatus(turn_id, "running" if turn_id == self.active_turn else "queued")
+
+    def position(self, turn_id: str) -> int:
+        """How many turns are before this one: the running one, and those queued earlier."""
+        if turn_id not in self.queue:
+            return 0
+        return self.queue.index(turn_id) + (self.active_turn is not None)
+
+    # ---- what people ask of it -------------------------------------------------
+
+    async def withdraw(self, turn_id: str) -> TurnStatus:
+        """Take a queued prompt back; a turn that has started is left alone. Answer how it is."""
+        async with self.starting:
+            if self.status(turn_id).state == "queued":
+                end = TurnFinished(turn_id, "withdrawn", FAILED, reason="withdrawn")
+                await self.append([PromptWithdrawn(turn_id), end])
+            return self.status(turn_id)
+
+    async def interrupt(self, turn_id: str, by: str) -> TurnStatus:
+        """End a turn early: withdraw it if it is queued, else stop it and keep what it said."""
+        status = self.status(turn_id)
+        if status.state == "queued":
+            status = await self.withdraw(turn_id)
+        if status.state == "running" and self.running is not None:
+            self.running.post(Interrupted(FAILED, "interrupted", f"Interrupted by {by}."))
+        elif status.state == "running":
+            await self._close_parked(turn_id, by)
+        return self.status(turn_id)
+
+    async def _close_parked(self, turn_id: str, by: str) -> None:
+        """End a turn that waits for a person, with nobody running it."""
+        async with self.starting:
+            record = self.conversation.turns[turn_id]
+            if record.finished is None and self.running is None:
+                end = Interrupted(FAILED, "interrupted", f"Interrupted by {by}.")
+                await self.append(end_turn(record, end))
+
+    async def append(self, bodies: Sequence[Body]) -> None:
+        """Commit events of this conversation, large parts as blobs; they come back by `observe`."""
+        lean, blobs = offload_bodies(bodies)
+        await self.log.append(
+            Write(conversation_id=self.id, bodies=lean, blobs=list(blobs.items()))
+        )
+
+    async def wait_finished(self, turn_id: str) -> TurnStatus:
+        """Wait until the turn is over, stored or not; raise `NotFound` if it is not there."""
+        while (status := self.status(turn_id)).state != "finished":
+            with self._waiting.place(turn_id) as over:
+                await over.wait()
+        return status
+
+    # ---- the mailbox -----------------------------------------------------------
+
+    def wake(self) -> None:
+        """Something may have become possible: the driver looks again."""
+        self._wake.set()
+
+    async def wait_woken(self) -> None:
+        """Wait for `wake`; one that came since the last wait counts."""
+        await self._wake.wait()
+        self._wake = trio.Event()
+
+    def end(self) -> None:
+        """The conversation was deleted: whoever waits for one of its turns hears so."""
+        self.deleted = True
+        self._waiting.release_all()
+        self.wake()

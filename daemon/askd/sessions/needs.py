@@ -1,0 +1,94 @@
+"""What sessions need from the rooms below, and no more of them than that.
+
+The real ones are `store.queries.Reader` and `providers.registry.Models`; tests
+bring their own that keep the same promises.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import trio
+
+from askd.core.events import Event
+from askd.providers.base import Model, ModelRequest, StreamEvent
+from askd.providers.registry import Caller
+from askd.store.log import KnownKey, Log, Partial
+from askd.store.projection import ConversationRow
+from askd.tools.registry import Registry
+
+Report = Callable[[str, str], None]
+"""Says (kind, sentence) to whoever watches: a model is loading, a request is tried again."""
+
+TitleMode = Literal["first-words", "model", "off"]
+
+
+class ModelSource(Protocol):
+    """Finds models and streams their answers."""
+
+    async def resolve(self, name: str | None, caller: Caller) -> Model:
+        """The model of that name, or the default; raise a `ProviderError` with a sentence."""
+        ...
+
+    def stream(
+        self, model: Model, request: ModelRequest, caller: Caller, *, progress: Report
+    ) -> AbstractAsyncContextManager[AsyncIterator[StreamEvent]]:
+        """One answer; it ends normally only after the dialect's own end, else `ProviderError`."""
+        ...
+
+
+class SessionStore(Protocol):
+    """Where one session's past is: on the disk, or in memory."""
+
+    async def load(self, conversation_id: str) -> list[Event]:
+        """Every event, in order; none: there is no such conversation."""
+        ...
+
+    async def partials(self, conversation_id: str) -> list[Partial]:
+        """The last saved text of items that were still streaming."""
+        ...
+
+    async def read_blob(self, sha256: str) -> bytes:
+        """A blob's content; raise `NotFound`."""
+        ...
+
+    async def find_key(self, key: str) -> KnownKey | None:
+        """The turn that this key stands for."""
+        ...
+
+
+class LogReader(SessionStore, Protocol):
+    """Reads what has been committed to disk."""
+
+    async def get(self, conversation_id: str) -> ConversationRow | None:
+        """The conversation of exactly this id."""
+        ...
+
+    async def find(self, text: str) -> ConversationRow:
+        """By exact id, exact name, or id prefix; raise `NotFound`."""
+        ...
+
+    async def find_terminal(self, terminal: str) -> ConversationRow | None:
+        """The conversation that this terminal used last."""
+        ...
+
+    async def unfinished(self) -> list[str]:
+        """The ids of conversations with a turn that was accepted and has not ended."""
+        ...
+
+
+class MemoryStore(Log, SessionStore, Protocol):
+    """A log that dies with the daemon, for ephemeral conversations."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Means:
+    """What turns are run with. `now` in unix seconds; `new_id` makes UUIDs."""
+
+    models: ModelSource
+    tools: Registry
+    now: Callable[[], float]
+    new_id: Callable[[], str]
+    title_mode: Callable[[], TitleMode]
+    turns: trio.CapacityLimiter

@@ -1,0 +1,296 @@
+"""The sessions of the daemon: loaded when someone asks, unloaded when nobody does.
+
+`observe` is the only way in which events reach a session; the writer calls it
+after each commit. A conversation that is not in memory is read from the log
+first, once however many ask, and what is committed meanwhile is not missed.
+"""
+
+import contextlib
+import logging
+from collections.abc import Callable, Sequence
+
+import trio
+
+from askd.core.events import Event
+from askd.core.outcome import FAILED
+from askd.core.turn import Interrupted
+from askd.errors import AskdError, Busy, NotFound, RequestError, StorageFailed
+from askd.sessions.driver import Driver
+from askd.sessions.hub import Hub, Published
+from askd.sessions.live import LiveSession
+from askd.sessions.needs import LogReader, Means, MemoryStore
+from askd.sessions.targets import Target, ToCreate, find_target
+from askd.store import refusals
+from askd.store.log import Log
+
+log = logging.getLogger(__name__)
+
+IDLE_UNLOAD_S = 600.0
+"""A session that nobody watches and nothing waits for leaves memory after this long."""
+SWEEP_S = 60.0
+EPHEMERAL_LIMIT = 256
+"""Ephemeral conversations at once: they live in memory until the daemon ends, or until this."""
+INTERRUPT_WAIT_S = 10.0
+"""How long interrupted turns may take to write down their end."""
+
+
+class _Loading:
+    """A conversation that is being read; what is committed meanwhile is kept here."""
+
+    def __init__(self) -> None:
+        self.observed: list[Event] = []
+        self.done = trio.Event()
+
+
+class Sessions:
+    """Every session of the daemon.
+
+    Attributes:
+        draining: no prompt is accepted and no queued turn is started any more.
+    """
+
+    def __init__(
+        self,
+        *,
+        log: Log,
+        memory: MemoryStore,
+        reader: LogReader,
+        means: Means,
+        encode: Callable[[Published], bytes],
+    ) -> None:
+        self.log = log
+        self.memory = memory
+        self.reader = reader
+        self.means = means
+        self.draining = False
+        self._encode = encode
+        self._live: dict[str, LiveSession] = {}
+        self._loading: dict[str, _Loading] = {}
+        self._drivers: dict[str, trio.CancelScope] = {}
+        self._terminals: dict[str, str] = {}
+        self._nursery: trio.Nursery | None = None
+
+    async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Run the drivers until cancelled. Sessions may be loaded before; they wait for this."""
+        # In it: one driver for each live session, and the sweeper. Cancelling `run` ends them.
+        async with trio.open_nursery() as nursery:
+            self._nursery = nursery
+            for session in list(self._live.values()):
+                self._drive(session)
+            task_status.started()
+            try:
+                await self._sweep()
+            finally:
+                self._nursery = None
+
+    # ---- events ----------------------------------------------------------------
+
+    def observe(self, events: Sequence[Event]) -> None:
+        """Hand committed events to the sessions that they belong to; never raises."""
+        for event in events:
+            session = self._live.get(event.conversation_id)
+            if session is not None:
+                try:
+                    session.observe([event])
+                except Exception:
+                    log.exception("Session failed on an event: id=%s", session.id)
+                    session.hold()
+            elif event.conversation_id in self._loading:
+                self._loading[event.conversation_id].observed.append(event)
+
+    # ---- one session -----------------------------------------------------------
+
+    async def get(self, conversation_id: str) -> LiveSession:
+        """The live session of a conversation, loaded if need be.
+
+        Raises:
+            NotFound: there is no such conversation.
+            StorageFailed: its log cannot be read.
+        """
+        while True:
+            session = self._live.get(conversation_id)
+            if session is not None:
+                session.touch()
+                return session
+            loading = self._loading.get(conversation_id)
+            if loading is None:
+                return await self._load(conversation_id)
+            await loading.done.wait()
+
+    def find_live(self, conversation_id: str) -> LiveSession | None:
+        """The session if it is in memory."""
+        return self._live.get(conversation_id)
+
+    def live(self) -> list[LiveSession]:
+        """Every session in memory, the one that changed last first."""
+        return sorted(self._live.values(), key=lambda each: -each.conversation.updated_at)
+
+    async def resolve(self, target: Target, *, ephemeral: bool = False) -> str | ToCreate:
+        """The id of the conversation that is meant, or what to create.
+
+        Raises:
+            NotFound: no such conversation, or several; the message names the candidates.
+            RequestError: a name that cannot be one; `ephemeral`, and the conversation is stored.
+        """
+        memory = [session for session in self._live.values() if session.ephemeral]
+        found = await find_target(
+            target, reader=self.reader, memory=memory, terminals=self._terminals
+        )
+        if ephemeral and isinstance(found, str) and found not in {each.id for each in memory}:
+            raise RequestError(
+                f"The conversation {target.value!r} is stored; with --ephemeral a new one is "
+                "begun, or one continued that is in memory only."
+            )
+        return found
+
+    def bind(self, terminal: str | None, session: LiveSession) -> None:
+        """Remember which conversation a terminal used last, if only memory may know of it."""
+        if terminal is None:
+            return
+        if session.ephemeral:
+            self._terminals[terminal] = session.id
+        else:
+            self._terminals.pop(terminal, None)
+
+    async def open(self, conversation_id: str, *, ephemeral: bool = False) -> LiveSession:
+        """A session for a conversation that is about to be created; `discard` it if it was not."""
+        if ephemeral:
+            await self._make_room()
+        session = self._make(conversation_id, ephemeral=ephemeral)
+        self._live[conversation_id] = session
+        self._drive(session)
+        return session
+
+    def discard(self, session: LiveSession) -> None:
+        """Take a session out of memory; whoever waits for one of its turns hears that."""
+        session.end()
+        if self._live.get(session.id) is session:
+            del self._live[session.id]
+            scope = self._drivers.pop(session.id, None)
+            if scope is not None:
+                scope.cancel()
+        for terminal, bound in list(self._terminals.items()):
+            if bound == session.id and session.ephemeral:
+                del self._terminals[terminal]
+
+    async def delete(self, conversation_id: str) -> None:
+        """Interrupt what runs, then remove the conversation and all that belongs to it."""
+        session = await self.get(conversation_id)
+        for turn_id in reversed(session.queue):
+            await session.withdraw(turn_id)
+        running = session.running
+        if running is not None:
+            await session.interrupt(running.turn_id, "delete")
+            with trio.move_on_after(INTERRUPT_WAIT_S):
+                await session.wait_finished(running.turn_id)
+        await session.log.delete(conversation_id)
+        self.discard(session)
+
+    # ---- all of them -----------------------------------------------------------
+
+    async def recover(self) -> None:
+        """After a start: load every conversation with a turn that an earlier daemon left open.
+
+        Their drivers do what the crash policy says. One that cannot be read does not keep
+        the others from it.
+        """
+        for conversation_id in await self.reader.unfinished():
+            try:
+                await self.get(conversation_id)
+            except AskdError as error:
+                log.error("Cannot recover: id=%s: %s", conversation_id, error.message)
+
+    async def drain(self, wait_s: float) -> None:
+        """Accept and start nothing more; let running turns end, interrupt those that do not.
+
+        Queued turns stay accepted: the next daemon runs them. Returns when every end that
+        storage takes is committed.
+        """
+        self.draining = True
+        with trio.move_on_after(wait_s):
+            await self._wait_all_ended()
+        for session in self._live.values():
+            if session.running is not None:
+                session.running.post(
+                    Interrupted(FAILED, "interrupted", "Interrupted: the daemon was stopped.")
+                )
+        with trio.move_on_after(INTERRUPT_WAIT_S):
+            await self._wait_all_ended()
+
+    async def _wait_all_ended(self) -> None:
+        for session in list(self._live.values()):
+            if session.running is not None:
+                with contextlib.suppress(NotFound):
+                    await session.wait_finished(session.running.turn_id)
+
+    # ---- inside ----------------------------------------------------------------
+
+    async def _load(self, conversation_id: str) -> LiveSession:
+        loading = self._loading[conversation_id] = _Loading()
+        try:
+            events = await self._read(conversation_id)
+            if not events:
+                raise refusals.conversation_not_found(conversation_id)
+            session = self._make(conversation_id, ephemeral=False)
+            session.restore(events)
+            session.observe(loading.observed)
+            self._live[conversation_id] = session
+        finally:
+            del self._loading[conversation_id]
+            loading.done.set()
+        self._drive(session)
+        return session
+
+    async def _read(self, conversation_id: str) -> list[Event]:
+        try:
+            return await self.reader.load(conversation_id)
+        except AskdError:
+            raise
+        except Exception as error:
+            raise StorageFailed(f"Failed to load conversation: {error}") from error
+
+    def _make(self, conversation_id: str, *, ephemeral: bool) -> LiveSession:
+        return LiveSession(
+            conversation_id,
+            log=self.memory if ephemeral else self.log,
+            hub=Hub(self._encode),
+            ephemeral=ephemeral,
+        )
+
+    def _drive(self, session: LiveSession) -> None:
+        if self._nursery is None:
+            return
+        driver = Driver(
+            session,
+            means=self.means,
+            store=self.memory if session.ephemeral else self.reader,
+            is_draining=lambda: self.draining,
+        )
+        scope = self._drivers[session.id] = trio.CancelScope()
+        self._nursery.start_soon(_run_within, scope, driver)
+
+    async def _sweep(self) -> None:
+        while True:
+            await trio.sleep(SWEEP_S)
+            now = trio.current_time()
+            for session in list(self._live.values()):
+                if session.ephemeral or now - session.touched_at < IDLE_UNLOAD_S:
+                    continue
+                if session.is_idle():
+                    self.discard(session)
+
+    async def _make_room(self) -> None:
+        ephemeral = [session for session in self._live.values() if session.ephemeral]
+        if len(ephemeral) < EPHEMERAL_LIMIT:
+            return
+        idle = [session for session in ephemeral if session.is_idle()]
+        if not idle:
+            raise Busy(f"{EPHEMERAL_LIMIT} ephemeral conversations are at work; try again later.")
+        oldest = min(idle, key=lambda session: session.touched_at)
+        self.discard(oldest)
+        await self.memory.delete(oldest.id)
+
+
+async def _run_within(scope: trio.CancelScope, driver: Driver) -> None:
+    with scope:
+        await driver.run()

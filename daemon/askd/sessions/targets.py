@@ -1,0 +1,134 @@
+"""Which conversation is meant: by id, by name, by the start of an id, by terminal.
+
+Conversations in memory only are looked at first; the stored ones are the log
+reader's to find. It creates nothing: it says when a new one is to be made.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from askd.errors import NotFound, RequestError
+from askd.sessions.live import LiveSession
+from askd.sessions.needs import LogReader
+from askd.store import refusals
+
+NAME_CHARACTERS = 64
+"""A name fits a line of a listing beside the rest, and a shell's prompt."""
+PREFIX = re.compile(r"[0-9a-fA-F-]{4,}")
+"""What could be the start of an id; it never becomes a name by accident."""
+
+TargetKind = Literal["new", "id", "session", "terminal"]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Which conversation is meant.
+
+    Attributes:
+        kind: `new`: one to be created; `id`: exactly this; `session`: exact id, else exact name,
+            else the start of an id; `terminal`: the one that this terminal used last.
+        value: the id, name, prefix or terminal; for `new` its name, or None.
+        create: with `session`: a name that is not there yet is to be created.
+    """
+
+    kind: TargetKind
+    value: str | None = None
+    create: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ToCreate:
+    """Nothing is there: a conversation of this name, or without one, is to be created."""
+
+    name: str | None
+
+
+def check_name(name: str) -> str:
+    """The name, if it can be one; raise `RequestError` (bad_name) saying what names are."""
+    controls = any(unicodedata.category(character) in ("Cc", "Cs") for character in name)
+    if not 1 <= len(name) <= NAME_CHARACTERS or name.startswith("-") or "/" in name or controls:
+        raise RequestError(
+            f"Not a name for a conversation: {name!r}. Names have 1 to {NAME_CHARACTERS} "
+            "characters, no leading '-', no '/' and no control characters.",
+            reason="bad_name",
+        )
+    return name
+
+
+async def find_target(
+    target: Target,
+    *,
+    reader: LogReader,
+    memory: Iterable[LiveSession],
+    terminals: Mapping[str, str],
+) -> str | ToCreate:
+    """The id of the conversation that is meant, or what to create.
+
+    Args:
+        memory: the sessions of ephemeral conversations.
+        terminals: the ephemeral conversation that each terminal used last, by terminal.
+
+    Raises:
+        NotFound: no such conversation, or several; the message names the candidates.
+        RequestError: a name that cannot be one.
+    """
+    match target.kind:
+        case "new":
+            return ToCreate(None if target.value is None else check_name(target.value))
+        case "terminal":
+            return await _find_by_terminal(target.value, reader, terminals)
+        case "id":
+            return await _find_by_id(target.value or "", reader, memory)
+        case "session":
+            return await _find_session(target, reader, list(memory))
+
+
+async def _find_by_terminal(
+    terminal: str | None, reader: LogReader, terminals: Mapping[str, str]
+) -> str:
+    if not terminal:
+        raise NotFound(
+            "There is no terminal to continue in; name the conversation with -s.",
+            reason="no_terminal",
+        )
+    if terminal in terminals:
+        return terminals[terminal]
+    row = await reader.find_terminal(terminal)
+    if row is None:
+        raise NotFound(
+            'This terminal has no conversation yet. Start one: ask "..."', reason="no_terminal"
+        )
+    return row.id
+
+
+async def _find_by_id(text: str, reader: LogReader, memory: Iterable[LiveSession]) -> str:
+    if any(session.id == text for session in memory):
+        return text
+    if await reader.get(text) is None:
+        raise refusals.conversation_not_found(text)
+    return text
+
+
+async def _find_session(
+    target: Target, reader: LogReader, memory: list[LiveSession]
+) -> str | ToCreate:
+    text = target.value or ""
+    for session in memory:
+        if text and text in (session.id, session.conversation.name):
+            return session.id
+    try:
+        return (await reader.find(text)).id
+    except NotFound as error:
+        if error.reason != "conversation_not_found":
+            raise
+    if PREFIX.fullmatch(text):
+        started = [session.id for session in memory if session.id.startswith(text.lower())]
+        if len(started) == 1:
+            return started[0]
+        raise refusals.conversation_not_found(text)
+    if not target.create:
+        raise refusals.conversation_not_found(text)
+    return ToCreate(check_name(text))

@@ -1,0 +1,283 @@
+"""One turn being run: the machine's commands carried out, and what became of them fed back.
+
+What to do is decided by `core.turn`; here it is only done: events appended, the
+model asked, tools run. When storage fails, the answer goes on without it and
+the end is reported as unsaved; what could not be appended is folded into a copy
+of the conversation that nobody else sees.
+"""
+
+import copy
+import logging
+from collections import deque
+from collections.abc import Sequence
+from typing import assert_never
+
+import trio
+
+from askd.core.conversation import Conversation
+from askd.core.events import (
+    Body,
+    Event,
+    SettingsChanged,
+    TurnFinished,
+    TurnStarted,
+)
+from askd.core.outcome import STORAGE, TIME_LIMIT, Failure
+from askd.core.pairs import interrupt_call
+from askd.core.turn import (
+    Append,
+    CallModel,
+    CancelModel,
+    Command,
+    CompletionFailed,
+    Finish,
+    Input,
+    Interrupted,
+    RunTool,
+    Started,
+    StopTools,
+    ToolReturned,
+    Turn,
+)
+from askd.errors import AskdError, StorageFailed
+from askd.providers.base import Model
+from askd.providers.registry import Caller
+from askd.sessions.completion import Completion, ReadBlob, Setting
+from askd.sessions.hub import Progress
+from askd.sessions.live import LiveSession, RunningTurn
+from askd.sessions.needs import Means
+from askd.sessions.offload import offload_bodies
+from askd.store.log import NewJob, Write
+
+log = logging.getLogger(__name__)
+
+TITLE_ATTEMPTS = 3
+"""A title is worth three tries; without one the listing shows the first words anyway."""
+
+
+class TurnRun:
+    """Runs one accepted turn to its end. Made for one `run`."""
+
+    def __init__(
+        self, session: LiveSession, turn_id: str, *, means: Means, read_blob: ReadBlob
+    ) -> None:
+        self._session = session
+        self._turn_id = turn_id
+        self._means = means
+        self._read_blob = read_blob
+        record = session.conversation.turns[turn_id]
+        self._prompt = record.prompt
+        self._attempt = record.attempt + 1
+        self._machine = Turn.rebuild(record)
+        self._caller = session.callers.get(turn_id) or Caller(
+            env=record.prompt.env or {}, secrets={}
+        )
+        self._inbox: deque[Input] = deque()
+        self._poke = trio.Event()
+        self._completion: Completion | None = None
+        self._tools: dict[str, trio.CancelScope] = {}
+        self._finish: Finish | None = None
+        self._unsaved: StorageFailed | None = None
+        self._shadow: Conversation | None = None
+
+    def post(self, happened: Input) -> None:
+        """Something happened to the turn; after its end nothing does."""
+        self._inbox.append(happened)
+        self._poke.set()
+
+    async def run(self) -> None:
+        """Run the turn unless it has been withdrawn meanwhile; return when it is over."""
+        model = await self._resolve()
+        session = self._session
+        async with session.starting:
+            if not self._is_due():
+                return
+            self.post(Started(self._attempt, model.name if isinstance(model, Model) else None))
+            session.running = RunningTurn(self._turn_id, self.post)
+        try:
+            # In it: the running completion, running tools and the time limit; run() ends them all.
+            async with trio.open_nursery() as nursery:
+                if self._prompt.options.timeout_s is not None:
+                    nursery.start_soon(self._limit_time, self._prompt.options.timeout_s)
+                while self._finish is None:
+                    await self._poke.wait()
+                    self._poke = trio.Event()
+                    while self._inbox and self._finish is None:
+                        commands = self._machine.feed(self._inbox.popleft())
+                        await self._carry_out(commands, model, nursery)
+                nursery.cancel_scope.cancel()
+            if self._unsaved is not None:
+                self._report_unsaved(self._finish, self._unsaved)
+        finally:
+            session.running = None
+
+    def _is_due(self) -> bool:
+        """Whether the turn still waits to run: in the queue, or begun by an earlier daemon."""
+        session = self._session
+        if self._turn_id in session.closing or session.deleted:
+            return False
+        return session.conversation.finished(self._turn_id) is None
+
+    async def _resolve(self) -> Model | Failure:
+        settings = self._session.conversation.settings
+        wanted = self._prompt.options.model or settings.model
+        try:
+            model = await self._means.models.resolve(wanted, self._caller)
+        except AskdError as error:
+            return error.failure
+        if wanted is None and model.why is not None:
+            self._tell("model_chosen", model.why)
+        return model
+
+    # ---- carrying out ----------------------------------------------------------
+
+    async def _carry_out(
+        self, commands: Sequence[Command], model: Model | Failure, nursery: trio.Nursery
+    ) -> None:
+        bodies: list[Body] = []
+        for command in commands:
+            if isinstance(command, Append):
+                bodies.append(command.body)
+                continue
+            await self._append(bodies, model)
+            bodies = []
+            match command:
+                case CallModel():
+                    if isinstance(model, Failure):
+                        self.post(CompletionFailed(model))
+                    else:
+                        self._completion = self._prepare(command, model)
+                        nursery.start_soon(self._complete, self._completion)
+                case CancelModel():
+                    if self._completion is not None:
+                        self._completion.cancel()
+                case RunTool():
+                    nursery.start_soon(self._run_tool, command)
+                case StopTools():
+                    for scope in self._tools.values():
+                        scope.cancel()
+                case Finish():
+                    self._finish = command
+                case _:
+                    assert_never(command)
+        await self._append(bodies, model)
+
+    def _prepare(self, command: CallModel, model: Model) -> Completion:
+        options = self._prompt.options
+        conversation = self._shadow or self._session.conversation
+        setting = Setting(
+            turn_id=self._turn_id,
+            model=model,
+            caller=self._caller,
+            system=options.system or conversation.settings.system,
+            temperature=options.temperature,
+            max_output_tokens=options.max_output_tokens,
+            read_blob=self._read_blob,
+            report=self._tell,
+        )
+        return Completion(
+            command,
+            session=self._session,
+            conversation=conversation,
+            setting=setting,
+            means=self._means,
+        )
+
+    async def _complete(self, completion: Completion) -> None:
+        self.post(await completion.run())
+
+    async def _run_tool(self, command: RunTool) -> None:
+        with trio.CancelScope() as scope:
+            self._tools[command.item_id] = scope
+            try:
+                output = await self._means.tools.run(command.call, item_id=command.item_id)
+            finally:
+                del self._tools[command.item_id]
+        if scope.cancelled_caught:
+            output = interrupt_call(command.call, command.item_id)
+        self.post(ToolReturned(output))
+
+    async def _limit_time(self, timeout_s: float) -> None:
+        await trio.sleep(timeout_s)
+        self.post(
+            Interrupted(TIME_LIMIT, "time_limit", f"The time limit of {timeout_s:g} s was reached.")
+        )
+
+    def _tell(self, kind: str, text: str) -> None:
+        self._session.hub.publish(
+            Progress(conversation_id=self._session.id, turn_id=self._turn_id, kind=kind, text=text)
+        )
+
+    # ---- appending -------------------------------------------------------------
+
+    async def _append(self, bodies: Sequence[Body], model: Model | Failure) -> None:
+        if not bodies:
+            return
+        bodies = self._add_settings(bodies, model)
+        if self._unsaved is None:
+            try:
+                await self._session.log.append(self._make_write(bodies))
+                return
+            except StorageFailed as error:
+                log.error("Failed to save turn: id=%s: %s", self._session.id, error.message)
+                self._unsaved = error
+                self._shadow = copy.deepcopy(self._session.conversation)
+        self._fold_unsaved(bodies)
+
+    def _make_write(self, bodies: Sequence[Body]) -> Write:
+        lean, blobs = offload_bodies(bodies)
+        return Write(
+            conversation_id=self._session.id,
+            bodies=lean,
+            jobs=self._make_jobs(bodies),
+            blobs=list(blobs.items()),
+        )
+
+    def _make_jobs(self, bodies: Sequence[Body]) -> list[NewJob]:
+        """The background work that the turn's end causes, committed with it."""
+        untitled = self._session.conversation.title is None and not self._session.ephemeral
+        ends = any(isinstance(body, TurnFinished) for body in bodies)
+        if not (ends and untitled) or self._means.title_mode() == "off":
+            return []
+        return [
+            NewJob(
+                id=self._means.new_id(),
+                kind="title",
+                unique_key=self._session.id,
+                arguments={"conversation_id": self._session.id},
+                run_at=self._means.now(),
+                max_attempts=TITLE_ATTEMPTS,
+            )
+        ]
+
+    def _add_settings(self, bodies: Sequence[Body], model: Model | Failure) -> Sequence[Body]:
+        """With a conversation's first turn its model and system prompt become its settings."""
+        if not any(isinstance(body, TurnStarted) for body in bodies):
+            return bodies
+        conversation = self._session.conversation
+        new_model = new_system = None
+        if conversation.settings.model is None and isinstance(model, Model):
+            new_model = model.name
+        if conversation.settings.system is None and not conversation.started:
+            new_system = self._prompt.options.system
+        if new_model is None and new_system is None:
+            return bodies
+        return [SettingsChanged(new_model, new_system), *bodies]
+
+    def _fold_unsaved(self, bodies: Sequence[Body]) -> None:
+        shadow = self._shadow
+        if shadow is None:
+            return
+        for body in bodies:
+            shadow.apply(Event(self._session.id, shadow.last_seq + 1, self._means.now(), body))
+
+    def _report_unsaved(self, finish: Finish, error: StorageFailed) -> None:
+        end = TurnFinished(
+            self._turn_id,
+            "interrupted",
+            STORAGE,
+            usage=self._machine.usage,
+            reason="storage_failed",
+            message=f"Failed to save turn: {error.message}",
+        )
+        self._session.report_unsaved(end, outcome=finish.outcome)
