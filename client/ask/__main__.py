@@ -35,7 +35,7 @@ def _run_fast(arguments: list[str]) -> object:
     if as_json is not None:
         from ask.fast import status
 
-        return status.run(environ, as_json=as_json)
+        return status.run_status(environ, as_json=as_json)
     words = argv.read_prompt(arguments)
     if words is None:
         return None

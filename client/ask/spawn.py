@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ask.connection import NoDaemon, find_listener
-from ask.exits import STORAGE, USAGE
+from ask.exits import NO_DAEMON, STORAGE, USAGE
 from ask.paths import Paths
 from ask.protocol.names import SPAWN_ENVIRONMENT
 
@@ -127,7 +127,7 @@ def _explain(code: int, log: Path, written: int) -> NoDaemon:
     return NoDaemon(
         f"The daemon did not start: {reason}",
         hint=f"Its log: {log}",
-        code=code if code in (STORAGE, USAGE) else NoDaemon("").code,
+        code=code if code in (STORAGE, USAGE) else NO_DAEMON,
     )
 
 

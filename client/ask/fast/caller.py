@@ -7,6 +7,12 @@ The tables are those of `ask.protocol.names`, and `first_socket` is the head of
 import _socket
 import os
 
+import ask
+from ask.fast import codec
+
+PROTOCOL = 1
+"""As `ask.protocol.PROTOCOL`."""
+HELLO_ID, START_ID = 1, 2
 CALLER_ENVIRONMENT = (
     *("HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR"),
     *("TZ", "USER", "OPENAI_BASE_URL"),
@@ -34,6 +40,8 @@ TYPE_CHECKING = False  # what mypy believes of the name; importing `typing` woul
 if TYPE_CHECKING:
     import signal as _signal
     from collections.abc import Mapping
+
+    from ask.fast.argv import Words
 else:
     import _signal  # in C, and loaded already; `signal` itself would bring `enum`
 
@@ -50,7 +58,8 @@ def first_socket(environ: "Mapping[str, str]") -> str | None:
             if directory and _is_own_directory(directory, uid):
                 path = f"{directory}/ask/askd.sock"
                 break
-    path = os.path.join(os.getcwd(), path) if path[0] != "/" else path
+    if path[0] != "/":
+        path = f"{find_directory()}/{path}"
     return path if len(os.fsencode(path)) <= SOCKET_PATH_LIMIT_BYTES else None
 
 
@@ -199,3 +208,65 @@ def find_terminal(environ: "Mapping[str, str]") -> str | None:
         started = status[status.rindex(b")") + 2 :].split()[19].decode()
         return f"tty:{name}:{leader}:{started}"
     return None
+
+
+def build_request(
+    words: "Words", key: str, stdin: bytes | None, environ: "Mapping[str, str]"
+) -> bytes | None:
+    """The bytes of `hello` and `turn/start`; None: the long way knows better what to say."""
+    terminal = find_terminal(environ)
+    target: dict[str, object] = {"kind": "new"}
+    if words.again:
+        target = {"kind": "terminal", "value": terminal}
+    elif words.session:
+        target = {"kind": "session", "value": words.session, "create": True}
+    try:
+        parts = list_parts(words.text, (stdin or b"").decode())
+        params: dict[str, object] = {"target": target, "key": key, "parts": parts}
+        options = list_options(words, environ)
+        if options:
+            params["options"] = options
+        if words.fail_busy:
+            params["busy"] = "fail"
+        if words.ephemeral:
+            params["ephemeral"] = True
+        params.update(describe(environ))
+        if terminal is not None and not words.ephemeral:
+            params["terminal"] = terminal
+        params["follow"] = True
+        if is_interactive():
+            params["interactive"] = True
+        frame = codec.encode([0, START_ID, "turn/start", [params]])
+    except UnicodeError:
+        return None  # bytes that are no text, in a prompt or in a directory's name
+    if not parts or (words.again and terminal is None) or len(frame) > codec.MESSAGE_LIMIT_BYTES:
+        return None
+    if len(words.text.encode()) > INPUT_LIMIT_BYTES:
+        return None
+    hello = {"client": "ask", "version": ask.__version__, "protocol": PROTOCOL}
+    return codec.encode([0, HELLO_ID, "hello", [hello]]) + frame
+
+
+def list_options(words: "Words", environ: "Mapping[str, str]") -> dict[str, object]:
+    """What the command line, and else the caller's `ASK_*` variables, say about the turn."""
+    options: dict[str, object] = {}
+    model = words.model or environ.get("ASK_MODEL")
+    system = words.system or environ.get("ASK_SYSTEM")
+    if model:
+        options["model"] = model
+    if system:
+        options["system"] = system
+    if words.timeout is not None:
+        options["timeout_s"] = float(words.timeout)
+    return options
+
+
+def list_parts(text: str, stdin: str) -> list[object]:
+    """The prompt's parts: its words, then what came on standard input, or that alone."""
+    parts: list[object] = []
+    if text.strip():
+        parts.append({"type": "text", "text": text})
+    if stdin.strip():
+        named = {"name": INPUT_NAME} if parts else {}
+        parts.append({"type": "text", "text": stdin, **named})
+    return parts

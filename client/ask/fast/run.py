@@ -8,7 +8,6 @@ key, so that nothing is asked twice. It never prints an error of the daemon's.
 import os
 import time
 
-import ask
 from ask.fast import caller, codec
 
 TYPE_CHECKING = False  # what mypy believes of the name; importing `typing` would cost 2 ms
@@ -22,14 +21,13 @@ if TYPE_CHECKING:
 else:
     import _signal  # in C, and loaded already; `signal` itself would bring `enum`
 
-PROTOCOL = 1
 CHUNK_BYTES = 64 * 1024
 GRACE_S = 10.0
 """How long after `--timeout` the daemon may take to end the turn itself."""
 
 DONE, INTERRUPTED, PIPE_CLOSED, TERMINATED = 0, 130, 141, 143
-_ENOSPC = 28  # the number on Linux; the module `errno` is not loaded by a bare Python
-_HELLO, _START, _STOP, _STOP_OTHERWISE = 1, 2, 3, 4  # ids of the requests
+_CLOSED = (5, 9, 32)  # EIO (a terminal that is gone), EBADF, EPIPE; `errno` is a module more
+_STOP, _STOP_OTHERWISE = 3, 4  # ids of the requests that follow hello and the prompt
 
 
 class Answer:
@@ -101,6 +99,7 @@ class Carried:
         more: standard input was not read to its end.
         refusal: the daemon's error to the prompt.
         answer: what has been accepted and shown.
+        broken: why standard output cannot be written.
         filter: the state of the control sequences in it.
         progress: a `progress` notification that needs more than a line.
         unsaved: the `turn_unsaved` notification that ended the turn.
@@ -110,6 +109,7 @@ class Carried:
 
     __slots__ = (
         "answer",
+        "broken",
         "deadline",
         "filter",
         "interrupted",
@@ -127,6 +127,7 @@ class Carried:
         self.more = False
         self.refusal: dict[str, Any] | None = None
         self.answer: Answer | None = None
+        self.broken: str | None = None
         self.filter: ControlFilter | None = None
         self.progress: dict[str, Any] | None = None
         self.unsaved: dict[str, Any] | None = None
@@ -138,6 +139,10 @@ class StdoutClosed(Exception):
     """Nobody reads the answer any more; the turn goes on without us."""
 
 
+class StdoutFailed(Exception):
+    """The answer cannot be written where it should go: why, in the system's words."""
+
+
 def run_prompt(words: "Words", environ: "Mapping[str, str]") -> "int | Carried":
     """Ask and show the answer: the exit code, or what the long way goes on from."""
     turn = _Turn(words, Carried(words.key or caller.make_key()))
@@ -146,6 +151,9 @@ def run_prompt(words: "Words", environ: "Mapping[str, str]") -> "int | Carried":
         return turn.run(environ)
     except StdoutClosed:
         return PIPE_CLOSED
+    except StdoutFailed as failure:
+        turn.carried.broken = str(failure)
+        return turn.carried
     finally:
         for number, handler in before:
             _signal.signal(number, handler)
@@ -162,7 +170,7 @@ class _Turn:
 
     def install(self) -> "list[tuple[int, Any]]":
         """Take the signals over, except those that the caller ignores (`nohup`, `&`)."""
-        before = []
+        before: list[tuple[int, Any]] = []
         for number, handler in (
             (_signal.SIGINT, self.interrupt),
             (_signal.SIGTERM, self.terminate),
@@ -199,8 +207,8 @@ class _Turn:
         words, carried = self.words, self.carried
         if not words.no_stdin and caller.has_input():
             carried.stdin, carried.more = caller.read_input(quiet=words.quiet)
-        request = build_request(words, carried, environ)
-        if request is None:
+        request = caller.build_request(words, carried.key, carried.stdin, environ)
+        if request is None or carried.more:
             return carried
         self.stream = caller.open_socket(environ)
         if self.stream is None:
@@ -222,7 +230,7 @@ class _Turn:
                         return result
                 if carried.deadline is not None and time.monotonic() > carried.deadline:
                     return carried
-        except (OSError, codec.BadMessage, LookupError, TypeError, ValueError):
+        except (OSError, LookupError, TypeError, ValueError):
             return carried  # lost, silent, or not understood: the long way finds out which
 
     def take(self, message: "Any") -> "int | Carried | None":
@@ -234,6 +242,8 @@ class _Turn:
             return carried
         method, params, answer = message[1], message[2][0], carried.answer
         if method == "delta":
+            if params.get("kind") == "reasoning" and not self.words.quiet and os.isatty(2):
+                return carried  # it is shown dimmed
             self.write(answer.read_delta(params))
         elif method == "event":
             if needs_blob(params):
@@ -257,13 +267,17 @@ class _Turn:
     def take_response(self, request: int, error: "Any", result: "Any") -> "Carried | None":
         """Act on an answer to one of our requests."""
         carried = self.carried
-        if request == _HELLO and (error is not None or result["protocol"] != PROTOCOL):
+        if request == caller.HELLO_ID and (
+            error is not None or result["protocol"] != caller.PROTOCOL
+        ):
             return carried
-        if request == _START:
+        if request == caller.START_ID:
             if error is not None:
                 carried.refusal = error
                 return carried
             carried.answer = Answer(result)
+            if result.get("position") and not self.words.quiet:
+                say(queued(result["position"]))
             if carried.interrupted:
                 self.stop(_STOP)
         elif request == _STOP and error is not None:
@@ -273,9 +287,11 @@ class _Turn:
     def finish(self, ended: "Mapping[str, Any]") -> "int | Carried":
         """The turn is over: end the line, name the conversation, choose the code."""
         carried, answer = self.carried, self.carried.answer
-        completed = ended.get("outcome") == "completed" and ended.get("code") == DONE
-        if answer is None or not (completed or carried.interrupted):
-            return carried
+        outcome = ended.get("outcome")
+        completed = outcome == "completed" and ended.get("code") == DONE
+        stopped = carried.interrupted and outcome in ("interrupted", "withdrawn")
+        if answer is None or not (completed or stopped):
+            return carried  # there is something to say
         if answer.line_open:
             write_all(1, b"\n")
         if not self.words.quiet:
@@ -297,64 +313,9 @@ class _Turn:
         write_all(1, text.encode())
 
 
-def build_request(words: "Words", carried: Carried, environ: "Mapping[str, str]") -> bytes | None:
-    """The bytes of `hello` and `turn/start`; None: the long way knows better what to say."""
-    terminal = caller.find_terminal(environ)
-    target: dict[str, object] = {"kind": "new"}
-    if words.again:
-        target = {"kind": "terminal", "value": terminal}
-    elif words.session:
-        target = {"kind": "session", "value": words.session, "create": True}
-    try:
-        parts = list_parts(words.text, (carried.stdin or b"").decode())
-        params: dict[str, object] = {"target": target, "key": carried.key, "parts": parts}
-        options = list_options(words, environ)
-        if options:
-            params["options"] = options
-        if words.fail_busy:
-            params["busy"] = "fail"
-        if words.ephemeral:
-            params["ephemeral"] = True
-        params.update(caller.describe(environ))
-        if terminal is not None and not words.ephemeral:
-            params["terminal"] = terminal
-        params["follow"] = True
-        if caller.is_interactive():
-            params["interactive"] = True
-        frame = codec.encode([0, _START, "turn/start", [params]])
-    except UnicodeError:
-        return None  # bytes that are no text, in a prompt or in a directory's name
-    if not parts or carried.more or (words.again and terminal is None):
-        return None
-    if len(frame) > codec.MESSAGE_LIMIT_BYTES:
-        return None
-    hello = {"client": "ask", "version": ask.__version__, "protocol": PROTOCOL}
-    return codec.encode([0, _HELLO, "hello", [hello]]) + frame
-
-
-def list_options(words: "Words", environ: "Mapping[str, str]") -> dict[str, object]:
-    """What the command line, and else the caller's `ASK_*` variables, say about the turn."""
-    options: dict[str, object] = {}
-    model = words.model or environ.get("ASK_MODEL")
-    system = words.system or environ.get("ASK_SYSTEM")
-    if model:
-        options["model"] = model
-    if system:
-        options["system"] = system
-    if words.timeout is not None:
-        options["timeout_s"] = float(words.timeout)
-    return options
-
-
-def list_parts(text: str, stdin: str) -> list[object]:
-    """The prompt's parts: its words, then what came on standard input, or that alone."""
-    parts: list[object] = []
-    if text.strip():
-        parts.append({"type": "text", "text": text})
-    if stdin.strip():
-        named = {"name": caller.INPUT_NAME} if parts else {}
-        parts.append({"type": "text", "text": stdin, **named})
-    return parts
+def queued(position: int) -> str:
+    """What a person is told who has to wait."""
+    return f"Queued: {position} turn{'s' if position > 1 else ''} before this one.\n"
 
 
 def needs_blob(event: "Mapping[str, Any]") -> bool:
@@ -366,7 +327,7 @@ def needs_blob(event: "Mapping[str, Any]") -> bool:
 
 
 def write_all(descriptor: int, data: bytes) -> None:
-    """Write all of it; raise `StdoutClosed` if nobody reads it."""
+    """Write all of it; raise `StdoutClosed` or `StdoutFailed`."""
     view = memoryview(data)
     while view:
         try:
@@ -374,14 +335,14 @@ def write_all(descriptor: int, data: bytes) -> None:
         except BlockingIOError:
             time.sleep(0.01)  # a pipe that someone else has made non-blocking
         except OSError as error:
-            if error.errno == _ENOSPC:
-                raise
-            raise StdoutClosed from None
+            if error.errno in _CLOSED:
+                raise StdoutClosed from None
+            raise StdoutFailed(error.strerror) from None
 
 
 def say(text: str) -> None:
     """A line for people; a closed stderr is nobody's concern."""
     try:
         write_all(2, text.encode(errors="replace"))
-    except (OSError, StdoutClosed):
+    except (StdoutClosed, StdoutFailed):
         return

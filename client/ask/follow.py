@@ -1,0 +1,337 @@
+"""One turn, from its acceptance to its end: shown as it comes, however the connection fares.
+
+A lost connection is made again, the same key repeated, and only what is beyond
+the own offset is shown. Ctrl-C stops the turn; a second one, SIGTERM or a closed
+terminal leaves, and the turn goes on. It does not read input and builds no prompt.
+"""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
+
+from ask.connection import Client, ConnectionLost, NoDaemon, RpcError
+from ask.exits import DONE, FAILED, INTERRUPTED, STORAGE, TERMINATED, TIME_LIMIT, Failed
+from ask.fast.run import Answer, Carried, queued
+from ask.render import Screen
+
+RECONNECT_LIMIT_S = 30.0
+"""A daemon that restarts is looked for this long."""
+RECONNECT_PAUSE_S = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How a turn ended for us: the exit code, a sentence if it did not go well, what was said."""
+
+    code: int
+    message: str | None = None
+    text: str = ""
+    usage: Mapping[str, Any] | None = None
+
+
+@dataclass(slots=True)
+class Follower:
+    """Follows one turn.
+
+    Attributes:
+        connect: makes a connection, starting a daemon if there is none.
+        start: sends the prompt (again) on a connection: its `TurnStartResult`.
+        durable: the turn outlives the daemon; one that is ephemeral does not.
+    """
+
+    connect: Callable[[], Client]
+    start: Callable[[Client], dict[str, Any]]
+    screen: Screen
+    carried: Carried
+    as_json: bool = False
+    silent: bool = False
+    durable: bool = True
+    _client: Client | None = None
+    _texts: dict[str, str] = field(default_factory=dict)
+    _reasoned: dict[str, int] = field(default_factory=dict)
+    _signals: list[int] = field(default_factory=list)
+    _stopping: int | None = None
+    _left: End | None = None
+
+    def run(self) -> End:
+        """Follow the turn to its end.
+
+        Raises:
+            Failed: the daemon refused the prompt, or cannot be reached any more.
+            StdoutClosed, StdoutFailed: the answer cannot be written; the turn goes on.
+        """
+        carried = self.carried
+        if carried.progress is not None:
+            self._take("progress", carried.progress)
+        try:
+            with self._catch_signals() as wake:
+                if carried.answer is None:
+                    self._begin()
+                elif not self._is_over():
+                    self._resume()
+                while not self._is_over() and self._left is None:
+                    self._step(wake)
+        finally:
+            self.screen.end_side()
+            if self._client is not None:
+                self._client.close()
+        return self._left or self._end()
+
+    @property
+    def answer(self) -> Answer:
+        """What has come of the turn."""
+        assert self.carried.answer is not None
+        return self.carried.answer
+
+    def _is_over(self) -> bool:
+        return self.answer.ended is not None or self.carried.unsaved is not None
+
+    # ---- the connection ------------------------------------------------------------
+
+    def _begin(self) -> None:
+        """Send the prompt; again if the connection is lost before the answer."""
+        deadline = time.monotonic() + RECONNECT_LIMIT_S
+        while True:
+            try:
+                self._client = self.connect()
+                accepted = self.start(self._client)
+                break
+            except ConnectionLost:
+                self._pause(deadline)
+        self.carried.answer = Answer(accepted)
+        self.screen.say_verbosely(
+            f"turn {accepted['turn_id']} of conversation {accepted['conversation_id']}"
+        )
+        if accepted.get("position"):
+            self.screen.say(queued(accepted["position"]).rstrip())
+        if self.carried.interrupted:
+            self._stop()
+
+    def _resume(self) -> None:
+        """Connect again, repeat the key, and subscribe from where we are."""
+        deadline = time.monotonic() + RECONNECT_LIMIT_S
+        while True:
+            if self._client is not None:
+                self._client.close()
+            try:
+                self._client = self.connect()
+                if self.durable:
+                    self.start(self._client)
+                self._subscribe(self._client)
+                break
+            except (ConnectionLost, RpcError) as error:
+                if isinstance(error, RpcError) and error.data.get("reason") != "draining":
+                    raise self._lost(error) from None
+                self._pause(deadline)
+        if self.carried.interrupted and not self._is_over():
+            self._stop()
+
+    def _lost(self, error: Failed) -> Failed:
+        if self.durable:
+            return error
+        return NoDaemon("The daemon ended, and the ephemeral conversation with it.")
+
+    def _pause(self, deadline: float) -> None:
+        if time.monotonic() > deadline:
+            raise ConnectionLost()
+        self.screen.say_verbosely("the connection was lost, connecting again")
+        time.sleep(RECONNECT_PAUSE_S)
+
+    def _subscribe(self, client: Client) -> None:
+        after = self.answer.seq
+        while True:
+            page = client.call(
+                "conversation/subscribe",
+                {"conversation_id": self.answer.conversation_id, "after_seq": max(after, 0)},
+            )
+            for event in page["data"]:
+                self._take("event", event)
+            if page.get("next_after_seq") is None:
+                break
+            after = page["next_after_seq"]
+        for item in page.get("live", ()):
+            delta = {"conversation_id": self.answer.conversation_id, "offset": 0, **item}
+            self._take("delta", delta)
+
+    # ---- what comes ----------------------------------------------------------------
+
+    def _step(self, wake: int) -> None:
+        """Wait for one thing to happen, and act on it."""
+        assert self._client is not None
+        limits = [each for each in (self.screen.tick(), self._time_left()) if each is not None]
+        try:
+            found = self._client.poll(min(limits, default=None), wake=wake)
+            if found is not None:
+                self._take(*found)
+            if self._stopping is not None and self._client.is_refused(self._stopping):
+                self._stopping = None
+                self._stop(otherwise=True)  # it started, or ended, meanwhile
+        except ConnectionLost:
+            self._stopping = None
+            self._resume()
+        left = self._time_left()
+        if left is not None and left <= 0:
+            self._stop()
+            self._left = End(TIME_LIMIT, "The time limit was reached.")
+        self._heed_signals(wake)
+
+    def _take(self, method: str, params: Mapping[str, Any]) -> None:
+        answer = self.answer
+        if method == "gap":
+            assert self._client is not None
+            self._subscribe(self._client)
+            return
+        if params.get("turn_id", answer.turn_id) != answer.turn_id:
+            if method == "event":
+                answer.read_event(params)  # another turn's: it only counts
+            return
+        if method == "delta":
+            self._take_delta(params)
+        elif method == "event":
+            self._take_event(params)
+        elif method == "turn_unsaved":
+            self.carried.unsaved = dict(params)
+            self._record({"type": "turn_unsaved", **params})
+        elif method == "progress":
+            self._record({"type": "progress", **params})
+            wait = params.get("kind") == "model_loading" and not self.as_json
+            (self.screen.wait if wait else self.screen.say)(str(params.get("text", "")))
+
+    def _take_delta(self, delta: Mapping[str, Any]) -> None:
+        answer = self.answer
+        text = answer.read_delta(delta)
+        if delta.get("kind") == "reasoning":
+            known = self._reasoned.get(delta["item_id"], 0)
+            offset = delta["offset"]
+            if offset <= known < offset + len(delta["text"]):
+                self._reasoned[delta["item_id"]] = offset + len(delta["text"])
+                text = delta["text"][known - offset :]
+                if not self.as_json:
+                    self.screen.show_reasoning(text)
+        elif not self.as_json and not self.silent:
+            self.screen.show(text)
+        if text and self.as_json:
+            self._record({"type": "delta", **delta})
+
+    def _take_event(self, event: Mapping[str, Any]) -> None:
+        if event["seq"] <= self.answer.seq:
+            return
+        event = self._with_text(event)
+        text = self.answer.read_event(event)
+        self._record(event)
+        item = event.get("item") or {}
+        if item.get("type") == "assistant_message" and event.get("status") != "superseded":
+            self._texts[str(item["id"])] = "".join(p.get("text", "") for p in item["parts"])
+        elif event["type"] == "turn_started" and event.get("attempt", 1) > 1:
+            self._texts.clear()
+            self._reasoned.clear()
+        if not self.as_json and not self.silent:
+            self.screen.show(text)
+
+    def _with_text(self, event: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The event with those parts of an answer as text that are stored as blobs."""
+        item = event.get("item") or {}
+        if item.get("type") != "assistant_message" or self._client is None:
+            return event
+        if all(part.get("type") == "text" for part in item.get("parts", ())):
+            return event
+        parts = [
+            part
+            if part.get("type") == "text" or not str(part.get("media_type")).startswith("text/")
+            else {"type": "text", "text": read_blob(self._client, part["sha256"]).decode()}
+            for part in item["parts"]
+        ]
+        return {**event, "item": {**item, "parts": parts}}
+
+    def _record(self, record: Mapping[str, Any]) -> None:
+        if self.as_json:
+            self.screen.show_record(record)
+
+    # ---- how it ends ---------------------------------------------------------------
+
+    def _end(self) -> End:
+        text = next((each for each in reversed(self._texts.values()) if each), "")
+        unsaved = self.carried.unsaved
+        if unsaved is not None:
+            return End(STORAGE, f"Failed to save turn: {unsaved.get('reason', '')}", text)
+        ended = self.answer.ended or {}
+        outcome, code = ended.get("outcome"), ended.get("code", FAILED)
+        message = ended.get("message")
+        if outcome in ("interrupted", "withdrawn") and self.carried.interrupted:
+            code, message = INTERRUPTED, None
+        elif outcome != "completed":
+            code = code or FAILED
+            message = message or f"The turn was {outcome} by someone else."
+        elif code != DONE:
+            message = message or "The answer was cut by a length limit."
+        return End(code, message, text, ended.get("usage"))
+
+    def _time_left(self) -> float | None:
+        deadline = self.carried.deadline
+        return None if deadline is None else deadline - time.monotonic()
+
+    def _stop(self, *, otherwise: bool = False) -> None:
+        """Interrupt the turn if it runs, withdraw it if it is queued; or the other of the two."""
+        assert self._client is not None
+        method = "turn/interrupt" if self.answer.started != otherwise else "turn/withdraw"
+        reference = {
+            "conversation_id": self.answer.conversation_id,
+            "turn_id": self.answer.turn_id,
+        }
+        request = self._client.send(method, reference)
+        self._stopping = None if otherwise else request
+
+    @contextmanager
+    def _catch_signals(self) -> Iterator[int]:
+        """Take the signals over, except those that the caller ignores; a descriptor to wait on."""
+        reader, writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+        handlers = {
+            number: signal.signal(number, self._note_signal)
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+            if signal.getsignal(number) != signal.SIG_IGN
+        }
+        try:
+            yield reader
+        finally:
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+            signal.set_wakeup_fd(before)
+            os.close(reader)
+            os.close(writer)
+
+    def _note_signal(self, number: int, frame: FrameType | None) -> None:
+        self._signals.append(number)
+        if self.carried.answer is None:
+            # Not accepted yet: there is nothing to stop, and maybe a daemon that does not answer.
+            raise Failed(INTERRUPTED if number == signal.SIGINT else TERMINATED, "Interrupted.")
+
+    def _heed_signals(self, wake: int) -> None:
+        try:
+            os.read(wake, 64)
+        except BlockingIOError:
+            return
+        while self._signals:
+            number = self._signals.pop(0)
+            if number != signal.SIGINT:
+                self._left = End(TERMINATED)
+            elif self.carried.interrupted:
+                self._left = End(INTERRUPTED)
+            else:
+                self.carried.interrupted = True
+                self._stop()
+
+
+def read_blob(client: Client, sha256: str) -> bytes:
+    """The whole of a blob, chunk by chunk."""
+    content = bytearray()
+    while True:
+        chunk = client.call("blob/read", {"sha256": sha256, "offset": len(content)})
+        content += chunk["bytes"]
+        if len(content) >= chunk["size"] or not chunk["bytes"]:
+            return bytes(content)

@@ -1,0 +1,128 @@
+"""What a person sees of a turn: the answer on stdout, everything else on stderr.
+
+It writes and decides nothing: what is shown, and when, is said by `ask.follow`.
+Model text never reaches a terminal with its control sequences.
+"""
+
+import json
+import os
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from ask.fast.run import say as say_raw
+from ask.fast.run import write_all
+from ask.terminal import ControlFilter, strip_controls
+
+SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+FRAME_S = 0.1
+"""One step of the spinner."""
+_DIM, _PLAIN, _CLEAR_LINE = "\x1b[2m", "\x1b[0m", "\r\x1b[K"
+
+
+class Screen:
+    """The two outputs of one turn.
+
+    Args:
+        raw: leave the answer as it is, if stdout is no terminal.
+        quiet: nothing on stderr but errors.
+        answer_filter: the state of the control sequences that were begun elsewhere.
+    """
+
+    def __init__(
+        self,
+        *,
+        raw: bool = False,
+        quiet: bool = False,
+        verbose: bool = False,
+        answer_filter: ControlFilter | None = None,
+    ) -> None:
+        self.quiet = quiet
+        self.verbose = verbose
+        self._styled = os.isatty(2)
+        self._filter = None if raw and not os.isatty(1) else answer_filter or ControlFilter()
+        self._reasoning_filter = ControlFilter()
+        self._reasoning = False
+        self._waiting: str | None = None
+        self._next_frame = 0.0
+        self._frame = 0
+
+    def show(self, text: str) -> None:
+        """A piece of the answer; raises `StdoutClosed`, `StdoutFailed`."""
+        if not text:
+            return
+        self.end_side()
+        shown = text if self._filter is None else self._filter.feed(text)
+        write_all(1, shown.encode(errors="replace"))
+
+    def show_record(self, record: Mapping[str, Any]) -> None:
+        """One line of JSON on stdout."""
+        self.end_side()
+        line = json.dumps(record, ensure_ascii=False) + "\n"
+        write_all(1, line.encode(errors="replace"))
+
+    def show_reasoning(self, text: str) -> None:
+        """What the model thinks aloud: dimmed, on a terminal only."""
+        if self.quiet or not self._styled or not text:
+            return
+        self._clear_waiting()
+        self._reasoning = True
+        say_raw(f"{_DIM}{self._reasoning_filter.feed(text)}{_PLAIN}")
+
+    def say(self, text: str) -> None:
+        """A line on stderr, unless quiet."""
+        if not self.quiet:
+            self.end_side()
+            say_raw(f"{strip_controls(text)}\n")
+
+    def say_verbosely(self, text: str) -> None:
+        """A line for `-v`."""
+        if self.verbose:
+            self.end_side()
+            say_raw(f"ask: {strip_controls(text)}\n")
+
+    def wait(self, text: str) -> None:
+        """Something takes its time: a spinner on a terminal, one line elsewhere."""
+        if self._styled and not self.quiet:
+            self.end_side()
+            self._waiting = strip_controls(text).replace("\n", " ")
+            self.tick()
+        else:
+            self.say(text)
+
+    def tick(self) -> float | None:
+        """Draw the spinner's next step if it is due: seconds until then; None: none turns."""
+        if self._waiting is None:
+            return None
+        left = self._next_frame - time.monotonic()
+        if left > 0:
+            return left
+        say_raw(f"{_CLEAR_LINE}{SPINNER[self._frame % len(SPINNER)]} {self._waiting}")
+        self._frame += 1
+        self._next_frame = time.monotonic() + FRAME_S
+        return FRAME_S
+
+    def end_side(self) -> None:
+        """End what stands unfinished on stderr: the spinner's line, the reasoning."""
+        self._clear_waiting()
+        if self._reasoning:
+            self._reasoning = False
+            say_raw("\n")
+
+    def _clear_waiting(self) -> None:
+        if self._waiting is not None:
+            self._waiting = None
+            say_raw(_CLEAR_LINE)
+
+
+def show_usage(usage: Mapping[str, Any] | None) -> str:
+    """A line of tokens, as the provider counted them."""
+    if not usage:
+        return "Tokens: not known."
+    line = f"Tokens: {usage.get('input_tokens', 0)} in, {usage.get('output_tokens', 0)} out"
+    extra = [
+        f"{usage[f'{kind}_tokens']} {kind}"
+        for kind in ("cached", "reasoning")
+        if usage.get(f"{kind}_tokens")
+    ]
+    return line + (f" ({', '.join(extra)})." if extra else ".")
