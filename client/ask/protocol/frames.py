@@ -155,7 +155,7 @@ class FrameReader:
         """How many bytes of a message that is not whole yet have come."""
         return self._fed - self._start
 
-    def feed(self, data: bytes) -> list[Message]:
+    def feed(self, data: bytes | bytearray) -> list[Message]:
         """Every message that is whole after these bytes; raise `BadFrame`."""
         if self._dead:
             raise BadFrame("an earlier message was malformed")
@@ -169,7 +169,7 @@ class FrameReader:
             raise
         return messages
 
-    def _feed_slice(self, data: bytes, messages: list[Message]) -> None:
+    def _feed_slice(self, data: bytes | bytearray, messages: list[Message]) -> None:
         self._unpacker.feed(data)
         self._fed += len(data)
         while (value := self._unpack()) is not _NOTHING:

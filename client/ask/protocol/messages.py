@@ -434,6 +434,9 @@ class EventNotification:
     at: float
     type: str
     version: int
+    left_out: Annotated[
+        str | None, "why fields are missing: the whole event does not fit one message"
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

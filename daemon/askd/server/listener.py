@@ -62,6 +62,7 @@ class Door:
     socket: trio.socket.SocketType
     path: Path | None = None
     identity: Identity | None = None
+    closed: bool = False
 
     @property
     def address(self) -> str:
@@ -69,7 +70,10 @@ class Door:
         return str(self.path or self.socket.getsockname())
 
     def close(self) -> None:
-        """Stop listening; unlink the path if it still leads here."""
+        """Stop listening; unlink the path if it still leads here. Twice is once."""
+        if self.closed:
+            return
+        self.closed = True
         if self.path is not None and identify(self.path) == self.identity:
             with contextlib.suppress(OSError):
                 self.path.unlink()
@@ -193,7 +197,8 @@ async def serve_door(door: Door, serve: Serve, *, admit: Admit) -> None:
 async def _wait_until_lost(door: Door) -> None:
     while True:
         await trio.sleep(WATCH_INTERVAL_S)
-        if door.path is not None and identify(door.path) != door.identity:
+        lost = door.path is not None and identify(door.path) != door.identity
+        if lost and not door.closed:
             return
 
 

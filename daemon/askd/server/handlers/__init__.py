@@ -1,0 +1,44 @@
+"""What each method does: one function a method, one group of methods a file.
+
+A handler gets the house, the peer, and checked parameters; it answers with the
+result that the contract names, or raises an `AskdError`. It encodes nothing and
+writes to no stream.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from askd.server.handlers import blobs, conversations, daemon, jobs, models, subscriptions, turns
+from askd.server.house import House
+from askd.server.peer import Peer
+
+Handler = Callable[[House, Peer, Any], Awaitable[Any]]
+
+HANDLERS: dict[str, Handler] = {
+    "turn/start": turns.start,
+    "turn/interrupt": turns.interrupt,
+    "turn/withdraw": turns.withdraw,
+    "turn/wait": turns.wait,
+    "question/answer": turns.answer_question,
+    "conversation/create": conversations.create,
+    "conversation/list": conversations.list_page,
+    "conversation/read": subscriptions.read,
+    "conversation/subscribe": subscriptions.subscribe,
+    "conversation/unsubscribe": subscriptions.unsubscribe,
+    "conversation/resolve": conversations.resolve,
+    "conversation/note": conversations.note,
+    "conversation/rename": conversations.rename,
+    "conversation/clear": conversations.clear,
+    "conversation/delete": conversations.delete,
+    "blob/put": blobs.put,
+    "blob/read": blobs.read,
+    "job/list": jobs.list_page,
+    "job/read": jobs.read,
+    "model/list": models.list_all,
+    "config/read": daemon.read_config,
+    "config/write": daemon.write_config,
+    "daemon/status": daemon.status,
+    "daemon/drain": daemon.drain,
+    "daemon/stop": daemon.stop,
+}
+"""Every method but `hello`, which `dispatch` answers: it makes the peer known."""

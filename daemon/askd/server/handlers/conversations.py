@@ -1,0 +1,159 @@
+"""Conversations: made, listed, found, named, noted in, cleared, deleted."""
+
+from collections.abc import Sequence
+
+from ask.protocol.messages import (
+    ConversationCreate,
+    ConversationList,
+    ConversationNote,
+    ConversationPage,
+    ConversationRef,
+    ConversationRename,
+    ConversationResolve,
+    ConversationSummary,
+    Done,
+)
+from askd.core.events import (
+    Body,
+    ConversationCreated,
+    ItemAdded,
+    Renamed,
+    SettingsChanged,
+    ViewChanged,
+)
+from askd.core.items import PART_LIMIT_BYTES, Notice
+from askd.errors import Busy, RequestError
+from askd.server import wire
+from askd.server.handlers.paging import check_limit
+from askd.server.house import House
+from askd.server.peer import Peer
+from askd.sessions.live import LiveSession
+from askd.sessions.targets import ToCreate, check_name
+from askd.store.log import Write
+from askd.store.refusals import conversation_not_found
+
+
+async def create(house: House, peer: Peer, params: ConversationCreate) -> ConversationSummary:
+    """Create an empty conversation."""
+    name = None if params.name is None else check_name(params.name)
+    settings: list[Body] = []
+    if params.model is not None or params.system is not None:
+        settings = [SettingsChanged(model=params.model, system=params.system)]
+    session = await _create(house, name, settings, terminal=params.terminal)
+    return wire.summarize(session.row(), session)
+
+
+async def _create(
+    house: House, name: str | None, settings: Sequence[Body], *, terminal: str | None
+) -> LiveSession:
+    sessions = house.sessions
+    conversation_id = sessions.means.new_id()
+    session = await sessions.open(conversation_id)
+    try:
+        await session.log.append(
+            Write(
+                conversation_id=conversation_id,
+                bodies=[ConversationCreated(conversation_id, name), *settings],
+                create=True,
+                terminal=terminal,
+            )
+        )
+    except BaseException:
+        sessions.discard(
+            session
+        )  # nothing was stored, or nobody knows: it is loaded when asked for
+        raise
+    sessions.bind(terminal, session)
+    return session
+
+
+async def list_page(house: House, peer: Peer, params: ConversationList) -> ConversationPage:
+    """A page of conversations, the last changed first; `live`: those in memory."""
+    limit = check_limit(params.limit)
+    if params.live:
+        return _list_live(house, params.cursor, limit)
+    page = await house.reader.list_conversations(cursor=params.cursor, limit=limit)
+    return ConversationPage(
+        data=[wire.summarize(row, house.sessions.find_live(row.id)) for row in page.rows],
+        total=page.total,
+        next_cursor=page.next_cursor,
+    )
+
+
+def _list_live(house: House, cursor: str | None, limit: int) -> ConversationPage:
+    """The cursor counts: what is live moves all the time, and there is little of it."""
+    try:
+        start = int(cursor or 0)
+    except ValueError:
+        raise RequestError("The cursor is not one of this listing.") from None
+    live = house.sessions.live()
+    chosen = live[max(start, 0) :][:limit]
+    end = max(start, 0) + len(chosen)
+    return ConversationPage(
+        data=[wire.summarize(session.row(), session) for session in chosen],
+        total=len(live),
+        next_cursor=str(end) if end < len(live) else None,
+    )
+
+
+async def resolve(house: House, peer: Peer, params: ConversationResolve) -> ConversationSummary:
+    """Find the conversation that is meant; with `bind` it becomes that terminal's."""
+    target = wire.read_target(params.target)
+    found = await house.sessions.resolve(target)
+    if isinstance(found, ToCreate):
+        session = await _create(house, found.name, [], terminal=params.bind)
+        return wire.summarize(session.row(), session)
+    if params.bind is not None:
+        session = await house.sessions.get(found)
+        if not session.ephemeral:
+            await session.log.append(Write(conversation_id=found, bodies=[], terminal=params.bind))
+        house.sessions.bind(params.bind, session)
+        return wire.summarize(session.row(), session)
+    live = house.sessions.find_live(found)
+    if live is not None:
+        return wire.summarize(live.row(), live)
+    row = await house.reader.get(found)
+    if row is None:
+        raise conversation_not_found(found)
+    return wire.summarize(row, None)
+
+
+async def note(house: House, peer: Peer, params: ConversationNote) -> Done:
+    """Keep a notice outside of any turn."""
+    if len(params.text.encode()) > PART_LIMIT_BYTES:
+        raise RequestError(f"conversation/note: {PART_LIMIT_BYTES} bytes at the most.")
+    session = await house.sessions.get(params.conversation_id)
+    notice = Notice(house.sessions.means.new_id(), params.text, params.level)
+    await session.append([ItemAdded(None, notice)])
+    return Done(conversation_id=session.id)
+
+
+async def rename(house: House, peer: Peer, params: ConversationRename) -> ConversationSummary:
+    """Change the name, or take it away."""
+    name = None if params.name is None else check_name(params.name)
+    session = await house.sessions.get(params.conversation_id)
+    if name != session.conversation.name:
+        await session.append([Renamed(name)])
+    return wire.summarize(session.row(), session)
+
+
+async def clear(house: House, peer: Peer, params: ConversationRef) -> Done:
+    """Let models see nothing of what has been said so far; prompts that wait stay to be asked."""
+    session = await house.sessions.get(params.conversation_id)
+    started = session.conversation.started
+    if started:
+        change = ViewChanged(house.sessions.means.new_id(), "clear", through_turn=started[-1])
+        await session.append([change])
+    return Done(conversation_id=session.id)
+
+
+async def delete(house: House, peer: Peer, params: ConversationRef) -> Done:
+    """Delete a conversation at rest."""
+    session = await house.sessions.get(params.conversation_id)
+    if session.active_turn is not None or session.queue:
+        raise Busy(
+            "The conversation is busy: a turn is running or waiting. Interrupt it, or wait for it, "
+            "then delete."
+        )
+    await house.sessions.delete(session.id)
+    return Done(conversation_id=session.id)

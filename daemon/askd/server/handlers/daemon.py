@@ -1,0 +1,47 @@
+"""The daemon itself: how it is, its end, its settings."""
+
+from ask.protocol.messages import (
+    ConfigRead,
+    ConfigReadResult,
+    ConfigWrite,
+    DaemonStatus,
+    DaemonStop,
+    Done,
+    Empty,
+)
+from askd.server.house import House
+from askd.server.peer import Peer
+
+WAIT_LIMIT_S = 3600.0
+"""A drain that would take longer is not meant."""
+
+
+async def status(house: House, peer: Peer, params: Empty) -> DaemonStatus:
+    """How the daemon is."""
+    return await house.host.status(clients=house.clients())
+
+
+async def drain(house: House, peer: Peer, params: DaemonStop) -> Done:
+    """Accept no more prompts, let turns end, then exit; answered at once."""
+    house.host.drain(_bound(params.wait_s))
+    return Done()
+
+
+async def stop(house: House, peer: Peer, params: DaemonStop) -> Done:
+    """As drain, then interrupt what still runs; answered at once."""
+    house.host.stop(_bound(params.wait_s))
+    return Done()
+
+
+def _bound(wait_s: float) -> float:
+    return min(max(wait_s, 0.0), WAIT_LIMIT_S)
+
+
+async def read_config(house: House, peer: Peer, params: ConfigRead) -> ConfigReadResult:
+    """The settings that are in force."""
+    return house.host.read_config()
+
+
+async def write_config(house: House, peer: Peer, params: ConfigWrite) -> ConfigReadResult:
+    """Change one setting in the file, and read the result."""
+    return await house.host.write_config(params.key, params.value)

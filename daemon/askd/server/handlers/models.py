@@ -1,0 +1,18 @@
+"""The models that a caller could talk to."""
+
+from ask.protocol.messages import ModelList, ModelPage
+from askd.providers.registry import Caller
+from askd.server import wire
+from askd.server.house import House
+from askd.server.peer import Peer
+
+
+async def list_all(house: House, peer: Peer, params: ModelList) -> ModelPage:
+    """Every provider's models, and a warning for each provider that could not be asked."""
+    caller = Caller(env=params.env or {}, secrets=params.secrets or {})
+    models, warnings = await house.models.list_models(caller)
+    default = house.default_model()
+    return ModelPage(
+        data=[wire.describe_model(model, default=default) for model in models],
+        warnings=list(warnings),
+    )

@@ -1,0 +1,159 @@
+"""Turns: accepted, stopped, taken back, waited for; and the questions that they wait on."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+
+import trio
+
+from ask.protocol.messages import (
+    Done,
+    PromptPart,
+    QuestionAnswer,
+    TurnRef,
+    TurnStart,
+    TurnStartResult,
+    TurnState,
+    TurnWait,
+)
+from ask.protocol.names import CALLER_ENVIRONMENT
+from askd.core.events import QuestionAnswered
+from askd.core.items import PART_LIMIT_BYTES
+from askd.errors import NotFound, RequestError
+from askd.server import wire
+from askd.server.handlers.subscriptions import follow
+from askd.server.house import House
+from askd.server.peer import Answer, Peer
+from askd.sessions.admission import Prompt
+
+KEY_LENGTH = 128
+"""A UUID has 36 characters; a script may have longer names for what it does once."""
+WAIT_LIMIT_S = 300.0
+"""The longest that one `turn/wait` takes; it may be asked again."""
+
+
+async def start(house: House, peer: Peer, params: TurnStart) -> Answer:
+    """Accept a prompt; with `follow`, everything from its own event on comes after the answer."""
+    if house.host.draining:
+        raise wire.Refusal("draining", "The daemon is about to stop; ask again in a moment.")
+    if params.follow:
+        peer.check_room(None)
+    prompt = _read_prompt(params, blobs=await _collect_blobs(house, peer, params.parts))
+    accepted = await house.admission.accept(prompt)
+    for part in params.parts:
+        if part.sha256 is not None:
+            peer.uploads.drop(part.sha256)
+    session = accepted.session
+    result = TurnStartResult(
+        turn_id=accepted.turn_id,
+        conversation_id=session.id,
+        seq=accepted.seq,
+        position=accepted.position,
+        created=accepted.created,
+        name=session.conversation.name,
+    )
+    if not params.follow:
+        return Answer(result)
+    return Answer(
+        result,
+        lambda: follow(peer, session, from_seq=accepted.seq, interactive=params.interactive),
+    )
+
+
+def _read_prompt(params: TurnStart, *, blobs: Mapping[str, bytes]) -> Prompt:
+    if not 1 <= len(params.key) <= KEY_LENGTH:
+        raise RequestError(f"turn/start: a key has 1 to {KEY_LENGTH} characters.")
+    options = params.options
+    if options.timeout_s is not None and options.timeout_s <= 0:
+        raise RequestError("turn/start: options.timeout_s is more than 0.")
+    if options.max_output_tokens is not None and options.max_output_tokens < 1:
+        raise RequestError("turn/start: options.max_output_tokens is 1 or more.")
+    for part in params.parts:
+        if part.text is not None and len(part.text.encode()) > PART_LIMIT_BYTES:
+            raise RequestError(
+                f"turn/start: a text has {PART_LIMIT_BYTES} bytes at the most; "
+                "send a longer one with blob/put first."
+            )
+    # Only these are stored with the prompt; what else a client may send stays out of the log.
+    env = {name: value for name, value in (params.env or {}).items() if name in CALLER_ENVIRONMENT}
+    return Prompt(
+        target=wire.read_target(params.target),
+        key=params.key,
+        digest=digest_of(params),
+        parts=tuple(wire.read_part(part) for part in params.parts),
+        blobs=blobs,
+        options=wire.read_options(options),
+        busy=params.busy,
+        ephemeral=params.ephemeral,
+        cwd=params.cwd,
+        env=env,
+        secrets=params.secrets or {},
+        terminal=params.terminal,
+    )
+
+
+def digest_of(params: TurnStart) -> str:
+    """What makes two requests with one key the same prompt: target, parts, options."""
+    said = {
+        "target": wire.encode_result(params.target),
+        "parts": [wire.encode_result(part) for part in params.parts],
+        "options": wire.encode_result(params.options),
+        "ephemeral": params.ephemeral,
+    }
+    canonical = json.dumps(said, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+async def _collect_blobs(house: House, peer: Peer, parts: list[PromptPart]) -> dict[str, bytes]:
+    """The contents that this connection sent for the prompt; others must be stored already."""
+    found: dict[str, bytes] = {}
+    for part in parts:
+        if part.type != "blob" or part.sha256 is None or part.sha256 in found:
+            continue
+        if peer.uploads.has(part.sha256):
+            found[part.sha256] = peer.uploads.read(part.sha256)
+            if len(found[part.sha256]) != part.bytes:
+                raise wire.Refusal("bad_blob", "turn/start: a blob's size is not what was sent.")
+    return found
+
+
+async def interrupt(house: House, peer: Peer, params: TurnRef) -> TurnState:
+    """Stop a running turn, or take back one that waits; what it said so far is kept."""
+    session = await house.sessions.get(params.conversation_id)
+    status = await session.interrupt(params.turn_id, by=peer.client)
+    return wire.describe_turn(session.id, status)
+
+
+async def withdraw(house: House, peer: Peer, params: TurnRef) -> TurnState:
+    """Take a queued prompt back; one that has started goes on, and the answer says so."""
+    session = await house.sessions.get(params.conversation_id)
+    return wire.describe_turn(session.id, await session.withdraw(params.turn_id))
+
+
+async def wait(house: House, peer: Peer, params: TurnWait) -> TurnState:
+    """Answer when the turn is over, or with how it is when the time is."""
+    session = await house.sessions.get(params.conversation_id)
+    status = session.status(params.turn_id)
+    with trio.move_on_after(min(max(params.timeout_s, 0.0), WAIT_LIMIT_S)) as limit:
+        status = await session.wait_finished(params.turn_id)
+    if limit.cancelled_caught:
+        status = session.status(params.turn_id)
+    return wire.describe_turn(session.id, status)
+
+
+async def answer_question(house: House, peer: Peer, params: QuestionAnswer) -> Done:
+    """Answer an open question, by its digest; the first answer wins."""
+    session = await house.sessions.get(params.conversation_id)
+    async with session.admission:
+        question = session.conversation.open_questions.get(params.question_id)
+        if question is None:
+            raise NotFound(
+                f"No open question: id={params.question_id}. Somebody may have answered it.",
+                reason="question_not_found",
+            )
+        if question.digest != params.digest:
+            raise RequestError("question/answer: the digest is that of another question.")
+        await session.append(
+            [QuestionAnswered(question.turn_id, question.question_id, peer.client, params.decision)]
+        )
+    return Done(conversation_id=session.id)

@@ -1,0 +1,73 @@
+"""What the handlers need: the rooms below, and a few answers of the application.
+
+Put together once, by the composition root. It holds no behaviour.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ask.protocol.messages import ConfigReadResult, DaemonStatus, HelloResult
+from askd.providers.base import Model
+from askd.providers.registry import Caller
+from askd.sessions.admission import Admission
+from askd.sessions.registry import Sessions
+from askd.store.queries import Reader
+
+
+class ModelLister(Protocol):
+    """Knows which models there are; `providers.registry.Models` does."""
+
+    async def list_models(self, caller: Caller) -> tuple[Sequence[Model], Sequence[str]]:
+        """Every model, and a sentence for each provider that could not be asked."""
+        ...
+
+
+class Host(Protocol):
+    """The application around the server: its state, its end, its settings."""
+
+    @property
+    def draining(self) -> bool:
+        """No more prompts are accepted."""
+        ...
+
+    async def status(self, *, clients: int) -> DaemonStatus:
+        """How the daemon is."""
+        ...
+
+    def drain(self, wait_s: float) -> None:
+        """Begin to drain and then exit; answers at once, and may be called again."""
+        ...
+
+    def stop(self, wait_s: float) -> None:
+        """As `drain`, but after `wait_s` what still runs is interrupted."""
+        ...
+
+    def read_config(self) -> ConfigReadResult:
+        """The settings in force, secrets left out."""
+        ...
+
+    async def write_config(self, key: str, value: Any) -> ConfigReadResult:
+        """Change one setting in the file; raise `BadConfig`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class House:
+    """Everything that a handler can reach.
+
+    Attributes:
+        identity: what `hello` answers.
+        reader: reads what is committed, for listings and old pages.
+        default_model: the name of the model that is used when none is asked for.
+        clients: how many connections have said hello.
+    """
+
+    identity: HelloResult
+    sessions: Sessions
+    admission: Admission
+    reader: Reader
+    models: ModelLister
+    host: Host
+    default_model: Callable[[], str | None]
+    clients: Callable[[], int]

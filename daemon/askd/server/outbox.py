@@ -1,0 +1,105 @@
+"""What waits to be written to one connection: a queue that is bounded and never waits.
+
+Answers are always taken, since the requests in flight are counted elsewhere.
+What a subscription offers is taken while there is room; without room the
+subscription copes (see `peer`). One task, and only one, writes.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import trio
+
+NOTIFICATIONS_LIMIT = 1024
+NOTIFICATIONS_LIMIT_BYTES = 1024 * 1024
+"""What subscriptions may have waiting, both counted: many small deltas, or one large event."""
+WRITE_BYTES = 64 * 1024
+"""Joined and written at once; what is slower than this in `WRITE_LIMIT_S` is stuck."""
+WRITE_LIMIT_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A frame in the queue; `source` is the subscription that offered it, if one did."""
+
+    frame: bytes
+    source: object | None = None
+    droppable: bool = False
+    on_sent: Callable[[], None] | None = None
+
+
+class Outbox:
+    """The frames of one connection, in the order in which they will be written."""
+
+    def __init__(self) -> None:
+        self._queue: deque[Waiting] = deque()
+        self._notifications = 0
+        self._notification_bytes = 0
+        self._wake = trio.Event()
+        self._finishing = False
+
+    def post(self, frame: bytes, *, on_sent: Callable[[], None] | None = None) -> None:
+        """Queue a frame that must be written; `on_sent` is called when it has been."""
+        self._queue.append(Waiting(frame, on_sent=on_sent))
+        self._wake.set()
+
+    def offer(self, frame: bytes, *, source: object, droppable: bool) -> bool:
+        """Queue a subscription's frame; False: there is no room."""
+        room = NOTIFICATIONS_LIMIT_BYTES - self._notification_bytes
+        # One frame always fits: a single event may be as large as the limit.
+        if self._notifications and (
+            self._notifications >= NOTIFICATIONS_LIMIT or len(frame) > room
+        ):
+            return False
+        self._queue.append(Waiting(frame, source, droppable))
+        self._notifications += 1
+        self._notification_bytes += len(frame)
+        self._wake.set()
+        return True
+
+    def drop_from(self, source: object) -> None:
+        """Leave out what of this subscription may be left out."""
+        kept = [w for w in self._queue if not (w.source is source and w.droppable)]
+        self._queue = deque(kept)
+        waiting = [w for w in kept if w.source is not None]
+        self._notifications = len(waiting)
+        self._notification_bytes = sum(len(w.frame) for w in waiting)
+
+    def finish(self) -> None:
+        """Nothing more will come: `write_all` ends when the queue is empty."""
+        self._finishing = True
+        self._wake.set()
+
+    async def write_all(self, stream: trio.abc.SendStream) -> None:
+        """Write until finished.
+
+        Raises `trio.TooSlowError` when one write is stuck, `trio.BrokenResourceError`
+        when the peer is gone. The stream may then hold half a frame: close it.
+        """
+        while True:
+            while not self._queue:
+                if self._finishing:
+                    return
+                self._wake = trio.Event()
+                await self._wake.wait()
+            batch = self._take()
+            content = memoryview(b"".join(each.frame for each in batch))
+            for start in range(0, len(content), WRITE_BYTES):
+                with trio.fail_after(WRITE_LIMIT_S):
+                    await stream.send_all(content[start : start + WRITE_BYTES])
+            for each in batch:
+                if each.on_sent is not None:
+                    each.on_sent()
+
+    def _take(self) -> list[Waiting]:
+        batch: list[Waiting] = []
+        size = 0
+        while self._queue and size < WRITE_BYTES:
+            waiting = self._queue.popleft()
+            if waiting.source is not None:
+                self._notifications -= 1
+                self._notification_bytes -= len(waiting.frame)
+            size += len(waiting.frame)
+            batch.append(waiting)
+        return batch

@@ -1,0 +1,106 @@
+"""What the daemon holds for one connection: its outbox, subscriptions and uploads.
+
+All of it is gone with the connection; turns are not held here, and go on.
+Nothing here waits.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ask.protocol.frames import encode_notification
+from askd.errors import Busy
+from askd.server.outbox import Outbox
+from askd.server.uploads import Uploads
+from askd.sessions.live import LiveSession
+
+SUBSCRIPTIONS_LIMIT = 256
+"""Conversations that one connection may follow at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A handler's result, and what is to happen as soon as it is queued, before anything else."""
+
+    result: Any
+    then: Callable[[], None] | None = None
+
+
+class Subscription:
+    """One connection's interest in one conversation. It ends with the first frame left out.
+
+    What was queued of events stays in order, deltas leave, and one `gap` says so:
+    the client subscribes again from the last seq that it has.
+    """
+
+    def __init__(self, session: LiveSession, peer: "Peer") -> None:
+        self.session = session
+        self._peer = peer
+        self._over = False
+
+    def offer(self, frame: bytes, *, droppable: bool) -> None:
+        """Take an encoded notification; `sessions.hub.Subscriber` says what this promises."""
+        if self._over or self._peer.outbox.offer(frame, source=self, droppable=droppable):
+            return
+        self._peer.unsubscribe(self.session.id)
+        self._peer.outbox.drop_from(self)
+        self._peer.outbox.post(encode_notification("gap", {"conversation_id": self.session.id}))
+
+    def cancel(self) -> None:
+        """Take nothing more."""
+        self._over = True
+        self.session.unsubscribe(self)
+
+
+@dataclass(slots=True)
+class Peer:
+    """The other end of a connection.
+
+    Attributes:
+        client: the program's name, once it has said hello.
+        foreign: it speaks another protocol, so that it may only ask us to drain.
+        read_blob: the digest and content that `blob/read` is in the middle of.
+    """
+
+    client: str = "a client"
+    foreign: bool = False
+    outbox: Outbox = field(default_factory=Outbox)
+    uploads: Uploads = field(default_factory=Uploads)
+    read_blob: tuple[str, bytes] | None = None
+    subscriptions: dict[str, Subscription] = field(default_factory=dict)
+
+    def subscribe(self, session: LiveSession, *, interactive: bool) -> None:
+        """Follow a conversation from now on, in place of an earlier subscription to it."""
+        self.unsubscribe(session.id)
+        subscription = Subscription(session, self)
+        self.subscriptions[session.id] = subscription
+        session.subscribe(subscription, interactive=interactive)
+
+    def follow(self, session: LiveSession, *, interactive: bool) -> bool:
+        """Whether the conversation is followed already; only the flag is renewed then."""
+        subscription = self.subscriptions.get(session.id)
+        if subscription is None or subscription.session is not session:
+            return False
+        session.subscribe(subscription, interactive=interactive)
+        return True
+
+    def check_room(self, conversation_id: str | None) -> None:
+        """Raise `Busy` if this conversation, or a new one, cannot be followed too."""
+        if (
+            conversation_id not in self.subscriptions
+            and len(self.subscriptions) >= SUBSCRIPTIONS_LIMIT
+        ):
+            raise Busy(f"A connection follows {SUBSCRIPTIONS_LIMIT} conversations at the most.")
+
+    def unsubscribe(self, conversation_id: str) -> None:
+        """Follow it no more; one that is not followed is no error."""
+        subscription = self.subscriptions.pop(conversation_id, None)
+        if subscription is not None:
+            subscription.cancel()
+
+    def leave(self) -> None:
+        """The connection is over."""
+        for conversation_id in list(self.subscriptions):
+            self.unsubscribe(conversation_id)
+        self.uploads.close()
+        self.read_blob = None

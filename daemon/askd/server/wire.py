@@ -1,0 +1,296 @@
+"""Core values as the protocol says them, and back: the only file that knows both.
+
+What leaves here fits a message and can be read by any client: an event that
+would not, whatever a provider put into it, leaves as its envelope and a sentence.
+`encode_published` never raises, since it runs while events are handed on.
+"""
+
+import dataclasses
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgpack
+
+from ask.protocol.errors import FAILED, REASONS
+from ask.protocol.frames import encode_notification
+from ask.protocol.messages import (
+    CONTAINER_LIMIT,
+    MESSAGE_LIMIT_BYTES,
+    NESTING_LIMIT,
+    ConversationSummary,
+    JobRecord,
+    Map,
+    ModelRecord,
+    PromptPart,
+    TurnState,
+)
+from ask.protocol.messages import Target as WireTarget
+from ask.protocol.messages import TurnOptions as WireOptions
+from askd.core.events import Event, TurnOptions, encode_body
+from askd.core.items import Blob, Part, Text
+from askd.errors import AskdError
+from askd.providers.base import Model
+from askd.sessions.hub import Delta, Progress, Published, TurnUnsaved
+from askd.sessions.live import LiveSession, TurnStatus
+from askd.sessions.streaming import LiveText
+from askd.sessions.targets import Target
+from askd.store.job_queries import JobRow
+from askd.store.projection import ConversationRow
+
+EVENT_LIMIT_BYTES = MESSAGE_LIMIT_BYTES - 16 * 1024
+"""One event, so that a page or a notification around it still fits."""
+EVENT_NESTING_LIMIT = NESTING_LIMIT - 5
+"""A page puts message, result, list and event around a body's first value."""
+EVENT_CONTAINER_LIMIT = CONTAINER_LIMIT // 2
+PAGE_LIMIT_BYTES = MESSAGE_LIMIT_BYTES - 8 * 1024
+PAGE_CONTAINER_LIMIT = CONTAINER_LIMIT - 1000
+DELTA_LENGTH = 128 * 1024
+"""Code points in one delta: at four bytes each, half a message."""
+KEPT_FIELD_LENGTH = 1024
+"""A text field up to this stays in an event that is too large as a whole."""
+
+
+class Refusal(AskdError):
+    """A request that the server itself refuses; the code is the one of its reason."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message, reason=reason)
+        self.code = REASONS[reason]
+
+
+def encode_error(error: AskdError) -> Map:
+    """`{code, message, data}`; the code is the one that the contract has for the reason."""
+    code = REASONS.get(error.reason, error.code or FAILED)
+    return {"code": code, "message": error.message, "data": {**error.data, "reason": error.reason}}
+
+
+def encode_result(value: Any) -> Map:
+    """A contract dataclass as a map, with every field."""
+    result: Map = _encode(value)
+    return result
+
+
+def _encode(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {
+            field.name: _encode(getattr(value, field.name)) for field in dataclasses.fields(value)
+        }
+    if isinstance(value, list):
+        return [_encode(each) for each in value]
+    return value
+
+
+# ---- events and what else is published ------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Fitted:
+    """A value that fits, with what it takes of a message."""
+
+    value: Map
+    size: int
+    containers: int
+
+
+def fit_event(event: Event) -> Fitted:
+    """An event as one flat map: its envelope and, beside it, the fields of its type."""
+    envelope: Map = {
+        "conversation_id": event.conversation_id,
+        "seq": event.seq,
+        "at": event.at,
+        "type": event.type,
+        "version": event.version,
+    }
+    try:
+        return _fit({**encode_body(event.body), **envelope})
+    except ValueError as error:
+        # Whatever a provider sent is in there. The turn must be seen to go on all the same.
+        kept = {k: v for k, v in encode_body(event.body).items() if _is_small(k) and _is_small(v)}
+        return _fit({**kept, **envelope, "left_out": f"The content is not shown: {error}."})
+
+
+def _is_small(value: Any) -> bool:
+    match value:
+        case None | bool():
+            return True
+        case int():
+            return abs(value) < 2**63
+        case str():
+            return len(value) <= KEPT_FIELD_LENGTH
+        case _:
+            return False
+
+
+def _fit(value: Map) -> Fitted:
+    containers = _check_content(value)
+    try:
+        size = len(msgpack.packb(value, unicode_errors="replace"))
+    except (OverflowError, TypeError) as error:
+        raise ValueError(f"it holds what no message can: {error}") from None
+    if size > EVENT_LIMIT_BYTES:
+        raise ValueError(f"it takes {size} bytes")
+    return Fitted(value, size, containers)
+
+
+def _check_content(value: Map) -> int:
+    """Check what a reader of the protocol checks; answer how many lists and maps there are."""
+    level: list[Any] = [value]
+    containers = depth = 0
+    while level:
+        depth += 1
+        containers += len(level)
+        if depth > EVENT_NESTING_LIMIT or containers > EVENT_CONTAINER_LIMIT:
+            raise ValueError("it is nested too deep, or holds too many lists and maps")
+        below: list[Any] = []
+        for container in level:
+            if isinstance(container, dict):
+                if not all(isinstance(key, str) for key in container):
+                    raise ValueError("a key is not a string")
+                container = list(container.values())
+            for each in container:
+                if isinstance(each, dict | list | tuple):
+                    below.append(each)
+                elif isinstance(each, float) and not math.isfinite(each):
+                    raise ValueError("a number is not finite")
+        level = below
+    return containers
+
+
+def cut_page(events: Iterable[Event]) -> list[Fitted]:
+    """As many events from the first on as fit one answer, but one at least if there is one."""
+    page: list[Fitted] = []
+    size = containers = 0
+    for event in events:
+        fitted = fit_event(event)
+        size += fitted.size
+        containers += fitted.containers
+        if page and (size > PAGE_LIMIT_BYTES or containers > PAGE_CONTAINER_LIMIT):
+            break
+        page.append(fitted)
+    return page
+
+
+def encode_published(value: Published) -> bytes:
+    """The notification that tells subscribers; never raises for a value of these types."""
+    match value:
+        case Event():
+            return encode_notification("event", fit_event(value).value)
+        case Delta():
+            return encode_delta(value)
+        case TurnUnsaved():
+            return encode_notification("turn_unsaved", encode_result(value))
+        case Progress():
+            shown = dataclasses.replace(value, text=value.text[:KEPT_FIELD_LENGTH])
+            return encode_notification("progress", encode_result(shown))
+
+
+def encode_delta(delta: Delta) -> bytes:
+    """One notification, or several in a row for a text that does not fit one."""
+    params = {
+        "conversation_id": delta.conversation_id,
+        "turn_id": delta.turn_id,
+        "item_id": delta.item_id,
+        "kind": delta.kind,
+        "offset": delta.offset,
+        "text": delta.text,
+    }
+    if len(delta.text) <= DELTA_LENGTH:
+        return encode_notification("delta", params)
+    pieces = []
+    for start in range(0, len(delta.text), DELTA_LENGTH):
+        text = delta.text[start : start + DELTA_LENGTH]
+        piece = params | {"offset": delta.offset + start, "text": text}
+        pieces.append(encode_notification("delta", piece))
+    return b"".join(pieces)
+
+
+def encode_live(live: Sequence[LiveText]) -> list[Map]:
+    """The text so far of running items, as `conversation/subscribe` answers it."""
+    return [encode_result(text) for text in live]
+
+
+def to_delta(conversation_id: str, text: LiveText) -> Delta:
+    """The text so far as one delta from its beginning, for those who are told by notification."""
+    return Delta(
+        conversation_id=conversation_id,
+        turn_id=text.turn_id,
+        item_id=text.item_id,
+        kind=text.kind,
+        offset=0,
+        text=text.text,
+    )
+
+
+# ---- records ----------------------------------------------------------------------
+
+
+def summarize(row: ConversationRow, session: LiveSession | None) -> ConversationSummary:
+    """A conversation for a listing; its session, if it is live, knows its state."""
+    return ConversationSummary(
+        id=row.id,
+        name=row.name,
+        title=row.title,
+        model=row.model,
+        state="stored" if session is None else session.state,
+        message_count=row.message_count,
+        last_seq=row.last_seq,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+        queued=0 if session is None else len(session.queue),
+        ephemeral=session is not None and session.ephemeral,
+    )
+
+
+def describe_turn(conversation_id: str, status: TurnStatus) -> TurnState:
+    """Where a turn is."""
+    return TurnState(
+        conversation_id=conversation_id,
+        turn_id=status.turn_id,
+        state=status.state,
+        outcome=status.outcome,
+        code=status.code,
+    )
+
+
+def describe_job(row: JobRow) -> JobRecord:
+    """A background job."""
+    return JobRecord(
+        **{field.name: getattr(row, field.name) for field in dataclasses.fields(JobRecord)}
+    )
+
+
+def describe_model(model: Model, *, default: str | None) -> ModelRecord:
+    """A model for a listing; a window that was guessed is not shown."""
+    return ModelRecord(
+        name=model.name,
+        provider=model.provider,
+        context_window=model.limits.context_window if model.limits.known else None,
+        default=model.name == default,
+    )
+
+
+# ---- what comes in ----------------------------------------------------------------
+
+
+def read_options(options: WireOptions) -> TurnOptions:
+    """A prompt's options, as the core has them: the fields have the same names."""
+    return TurnOptions(
+        **{field.name: getattr(options, field.name) for field in dataclasses.fields(TurnOptions)}
+    )
+
+
+def read_target(target: WireTarget) -> Target:
+    """Which conversation is meant."""
+    return Target(target.kind, target.value, target.create)
+
+
+def read_part(part: PromptPart) -> Part:
+    """A piece of a prompt; raise `Refusal` when a field of its kind is missing."""
+    if part.type == "text":
+        if part.text is None:
+            raise Refusal("bad_params", "turn/start: a text part needs its text.")
+        return Text(part.text, part.name)
+    if part.sha256 is None or part.bytes is None or part.media_type is None:
+        raise Refusal("bad_params", "turn/start: a blob part needs sha256, bytes and media_type.")
+    return Blob(part.sha256, part.bytes, part.media_type, part.name)
