@@ -131,10 +131,11 @@ def _can_repeat(record: TurnRecord, harmless_tools: Set[str]) -> bool:
     if Turn.rebuild(record).is_answered:
         return False
     items = [added.item for added in record.items]
+    # An `interrupted` output does not say whether its tool had begun: it is taken to have.
     never_ran = {
         item.call_id
         for item in items
-        if isinstance(item, ToolOutput) and item.synthetic is not None
+        if isinstance(item, ToolOutput) and item.synthetic in ("denied", "unknown_tool")
     }
     return all(
         call.name in harmless_tools or call.call_id in never_ran
@@ -164,6 +165,7 @@ def _join_partials(
     Arguments of calls are left out: half a call is no call.
     """
     committed = {added.item.id for added in record.items}
+    provider = record.model.partition("/")[0] if record.model else None
     said: dict[str, dict[str, str]] = {}
     for _, item_id, kind, text in texts:
         if item_id not in committed and text:
@@ -176,6 +178,7 @@ def _join_partials(
                 id=item_id,
                 parts=(Text(kinds["text"]),) if "text" in kinds else (),
                 reasoning=(Reasoning(kinds["reasoning"]),) if "reasoning" in kinds else (),
+                provider=provider,
                 model=record.model,
             ),
         )
