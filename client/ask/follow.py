@@ -101,8 +101,8 @@ class Follower:
                 self._client = self.connect()
                 accepted = self.start(self._client)
                 break
-            except ConnectionLost:
-                self._pause(deadline)
+            except (ConnectionLost, RpcError) as error:
+                self._retry(error, deadline)
         self.carried.answer = Answer(accepted)
         self.screen.say_verbosely(
             f"turn {accepted['turn_id']} of conversation {accepted['conversation_id']}"
@@ -125,20 +125,20 @@ class Follower:
                 self._subscribe(self._client)
                 break
             except (ConnectionLost, RpcError) as error:
-                if isinstance(error, RpcError) and error.data.get("reason") != "draining":
-                    raise self._lost(error) from None
-                self._pause(deadline)
+                self._retry(error, deadline)
         if self.carried.interrupted and not self._is_over():
             self._stop()
 
-    def _lost(self, error: Failed) -> Failed:
-        if self.durable:
-            return error
-        return NoDaemon("The daemon ended, and the ephemeral conversation with it.")
-
-    def _pause(self, deadline: float) -> None:
+    def _retry(self, error: Failed, deadline: float) -> None:
+        """Wait a moment if connecting again may help; raise what cannot be helped."""
+        if self._client is not None:
+            self._client.close()
+        if isinstance(error, RpcError) and error.reason != "draining":
+            if self.durable or error.reason != "conversation_not_found":
+                raise error
+            raise NoDaemon("The daemon ended, and the ephemeral conversation with it.") from None
         if time.monotonic() > deadline:
-            raise ConnectionLost()
+            raise error
         self.screen.say_verbosely("the connection was lost, connecting again")
         time.sleep(RECONNECT_PAUSE_S)
 
@@ -283,7 +283,10 @@ class Follower:
             "conversation_id": self.answer.conversation_id,
             "turn_id": self.answer.turn_id,
         }
-        request = self._client.send(method, reference)
+        try:
+            request = self._client.send(method, reference)
+        except ConnectionLost:
+            return  # the next read finds out, and it is sent again
         self._stopping = None if otherwise else request
 
     @contextmanager

@@ -1,0 +1,231 @@
+"""A prompt on its long way: what is asked, its inputs read and checked, and how it ends.
+
+Every input is checked before anything is sent. It knows no click: the command
+hands it a `Wish`. What it sends for a plain prompt is, byte for byte, what the
+short way sends.
+"""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ask.connection import Client, RpcError
+from ask.exits import CUT, DONE, FAILED, NOT_FOUND, PIPE_CLOSED, STORAGE, Failed
+from ask.fast import caller
+from ask.fast.run import GRACE_S, Carried, StdoutClosed, StdoutFailed
+from ask.follow import End, Follower
+from ask.inputs import read_inputs, send_parts
+from ask.outputs import check_output, find_code_block, replace_output
+from ask.protocol.names import CALLER_ENVIRONMENT, SECRET_NAMES
+from ask.render import Screen, show_usage
+from ask.terminal import find_terminal
+
+Map = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What the command line asked for. None: not said."""
+
+    words: tuple[str, ...] = ()
+    again: bool = False
+    session: str | None = None
+    model: str | None = None
+    system: str | None = None
+    files: tuple[str, ...] = ()
+    key: str | None = None
+    timeout_s: float | None = None
+    fail_busy: bool = False
+    ephemeral: bool = False
+    no_stdin: bool = False
+    as_json: bool = False
+    raw: bool = False
+    quiet: bool = False
+    verbose: bool = False
+    usage: bool = False
+    extract: bool = False
+    output: str | None = None
+
+
+def ask_prompt(wish: Wish, environ: Mapping[str, str], carried: Carried | None = None) -> int:
+    """Ask, show the answer, and answer the exit code.
+
+    Args:
+        carried: what the short way has done already.
+
+    Raises:
+        Failed: nothing was asked, or the answer cannot be had.
+    """
+    carried = carried or Carried(wish.key or caller.make_key())
+    if carried.broken is not None:
+        raise _unwritable(carried.broken)
+    if carried.refusal is not None:
+        _raise_final(carried.refusal)
+    inputs = read_inputs(
+        " ".join(wish.words), wish.files, carried, stdin=not wish.no_stdin, quiet=wish.quiet
+    )
+    check_output(wish.output)
+    target, terminal = find_target(wish, environ)
+    screen = Screen(
+        raw=wish.raw, quiet=wish.quiet, verbose=wish.verbose, answer_filter=carried.filter
+    )
+
+    def connect() -> Client:
+        client = Client.connect(environ)
+        screen.say_verbosely(f"askd {client.hello['version']} (pid {client.hello['pid']})")
+        return client
+
+    def start(client: Client) -> Map:
+        params = build_params(wish, environ, target=target, terminal=terminal, key=carried.key)
+        params["parts"] = send_parts(client, inputs)
+        return start_turn(client, params, environ)
+
+    if wish.timeout_s is not None and carried.deadline is None:
+        carried.deadline = time.monotonic() + wish.timeout_s + GRACE_S
+    follower = Follower(
+        connect=connect,
+        start=start,
+        screen=screen,
+        carried=carried,
+        as_json=wish.as_json,
+        silent=wish.extract,
+        durable=not wish.ephemeral,
+    )
+    try:
+        end = follower.run()
+        return finish(wish, follower, end)
+    except StdoutClosed:
+        return PIPE_CLOSED
+    except StdoutFailed as failure:
+        raise _unwritable(str(failure)) from None
+
+
+# ---- what is asked -----------------------------------------------------------------
+
+
+def find_target(wish: Wish, environ: Mapping[str, str]) -> tuple[Map, str | None]:
+    """Which conversation is meant, and the terminal that will remember it.
+
+    Raises:
+        Failed: `-c` where there is no terminal; never a guess such as "the latest".
+    """
+    terminal = find_terminal(environ)
+    if wish.again and terminal is None:
+        raise Failed(
+            NOT_FOUND,
+            "-c needs a terminal, and there is none here.",
+            hint="Name the conversation: ask -s NAME ... (or set ASK_TERMINAL)",
+            data={"reason": "no_terminal"},
+        )
+    remembered = None if wish.ephemeral else terminal
+    if wish.again:
+        return {"kind": "terminal", "value": terminal}, remembered
+    if wish.session is not None:
+        return {"kind": "session", "value": wish.session, "create": True}, remembered
+    return {"kind": "new"}, remembered
+
+
+def build_params(
+    wish: Wish, environ: Mapping[str, str], *, target: Map, terminal: str | None, key: str
+) -> Map:
+    """The parameters of `turn/start`, but for the parts; what is a default is left out."""
+    params: Map = {"target": target, "key": key, "parts": []}
+    options: Map = {}
+    model = wish.model or environ.get("ASK_MODEL")
+    system = wish.system or environ.get("ASK_SYSTEM")
+    if model:
+        options["model"] = model
+    if system:
+        options["system"] = system
+    if wish.timeout_s is not None:
+        options["timeout_s"] = wish.timeout_s
+    if options:
+        params["options"] = options
+    if wish.fail_busy:
+        params["busy"] = "fail"
+    if wish.ephemeral:
+        params["ephemeral"] = True
+    directory = caller.find_directory()
+    if directory is not None:
+        params["cwd"] = directory
+    params["env"] = take(environ, CALLER_ENVIRONMENT)
+    secrets = take(environ, SECRET_NAMES)
+    if secrets:
+        params["secrets"] = secrets
+    if terminal is not None:
+        params["terminal"] = terminal
+    params["follow"] = True
+    if caller.is_interactive():
+        params["interactive"] = True
+    return params
+
+
+def take(environ: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:
+    """The variables of these names that are set to something."""
+    return {name: environ[name] for name in names if environ.get(name)}
+
+
+# ---- sending it --------------------------------------------------------------------
+
+
+def start_turn(client: Client, params: Map, environ: Mapping[str, str]) -> Map:
+    """Send the prompt; once more with the keys that its endpoint turns out to need."""
+    try:
+        return client.call("turn/start", params)
+    except RpcError as error:
+        if error.reason != "secrets_needed":
+            raise
+        names = tuple(str(name) for name in error.data.get("names", ()))
+        found = take(environ, names)
+        if not found or found.items() <= params.get("secrets", {}).items():
+            raise
+        secrets = {**params.get("secrets", {}), **found}
+        return client.call("turn/start", {**params, "secrets": secrets})
+
+
+# ---- how it ends -------------------------------------------------------------------
+
+
+def finish(wish: Wish, follower: Follower, end: End) -> int:
+    """What is left to show and to write when the turn is over; the exit code."""
+    screen, answer, text = follower.screen, follower.answer, end.text
+    if wish.extract and end.code in (DONE, CUT):
+        found = find_code_block(text)
+        if found is None:
+            raise Failed(FAILED, "The answer has no code block.")
+        text = found
+        if not wish.as_json:
+            screen.show(text)
+            answer.line_open = not text.endswith("\n")
+    if answer.line_open and not wish.as_json and not (wish.extract and end.code not in (DONE, CUT)):
+        screen.show("\n")
+    if end.code == DONE and wish.output is not None:
+        replace_output(Path(wish.output), text)
+    if end.message:
+        Screen().say(end.message)
+    if wish.usage:
+        Screen().say(show_usage(end.usage))
+    screen.say(answer.conversation_id[:8])
+    return end.code
+
+
+def _raise_final(refusal: Mapping[str, Any]) -> None:
+    """Raise the daemon's refusal, unless asking again in another way may help."""
+    data = refusal.get("data")
+    error = RpcError(
+        int(refusal.get("code", FAILED)),
+        str(refusal.get("message", "The daemon refused.")),
+        data if isinstance(data, dict) else None,
+    )
+    if error.reason not in ("secrets_needed", "draining"):
+        raise error
+
+
+def _unwritable(reason: str) -> Failed:
+    return Failed(
+        STORAGE,
+        f"Standard output cannot be written: {reason}.",
+        hint="The answer is kept: ask history show",
+    )
