@@ -10,14 +10,17 @@ from typing import Any
 from askd.core.events import VERSION, Body, Event, UnknownBody, decode_body, encode_body
 from askd.core.records import BadRecord
 
+_UNICODE = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+_ESCAPED = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+
 
 def encode_text(body: Body) -> str:
     """The body as JSON that SQLite can hold; raise `ValueError` or `TypeError` if it is none."""
     record = encode_body(body)
-    text = json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = _UNICODE.encode(record)
     if _has_lone_surrogate(text):
         # Half a pair is no Unicode text, but JSON can spell it, and a model can be made to say it.
-        text = json.dumps(record, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+        text = _ESCAPED.encode(record)
     return text
 
 
