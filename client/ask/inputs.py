@@ -7,6 +7,7 @@ else is refused with a sentence, never guessed at.
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ask.connection import Client
 from ask.exits import USAGE, Failed

@@ -74,7 +74,8 @@ class Root(Group):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The prompt's options, then the commands."""
         prompt = load_prompt()
-        records = [p.get_help_record(ctx) for p in (*prompt.params, *self.get_params(ctx))]
+        options = [p for p in prompt.params if isinstance(p, click.Option)]
+        records = [p.get_help_record(ctx) for p in (*options, *self.get_params(ctx))]
         with formatter.section("Options"):
             formatter.write_dl([record for record in records if record is not None])
         self.format_commands(ctx, formatter)
@@ -191,15 +192,12 @@ def main(arguments: Sequence[str] | None = None, *, carried: object = None) -> i
 def _hint(error: click.UsageError, args: list[str]) -> str:
     """What to type instead: a prompt, if the words look like one, else where the help is."""
     extra = isinstance(error, click.exceptions.NoSuchCommand) or "extra argument" in error.message
-    words = [each for each in args if not each.startswith("-")]
-    if extra or any(f"{word!r}" in error.message for word in words[:1] if word in COMMANDS):
-        return f"did you mean: ask -- {shlex.join(_strip_separator(args))}"
+    word = next((each for each in args if each in COMMANDS), None)
+    if word is not None and (extra or f"{word!r}" in error.message):
+        place = args.index(word)
+        return f"did you mean: ask {shlex.join([*args[:place], '--', *args[place:]])}"
     path = error.ctx.command_path if error.ctx is not None else "ask"
     return f"Try: {path.replace(f' {PROMPT_NAME}', '')} --help"
-
-
-def _strip_separator(args: list[str]) -> list[str]:
-    return [each for each in args if each != "--"]
 
 
 def _fail(error: Failed, args: Sequence[str]) -> int:
