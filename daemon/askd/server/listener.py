@@ -70,7 +70,7 @@ class Door:
         return str(self.path or self.socket.getsockname())
 
     def close(self) -> None:
-        """Stop listening; unlink the path if it still leads here. Twice is once."""
+        """Stop listening, and unlink the path if it still leads here; within trio."""
         if self.closed:
             return
         self.closed = True
@@ -220,8 +220,10 @@ async def _bind_again(door: Door) -> None:
 
 
 async def _say_farewell(old: trio.socket.SocketType) -> None:
-    await trio.sleep(FAREWELL_S)  # its backlog is accepted meanwhile
-    old.close()
+    try:
+        await trio.sleep(FAREWELL_S)  # its backlog is accepted meanwhile
+    finally:
+        old.close()
 
 
 async def _accept_all(

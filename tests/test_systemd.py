@@ -1,0 +1,163 @@
+"""systemd from the inside, against real descriptors and a real datagram socket."""
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from askd.systemd import (
+    FIRST_DESCRIPTOR,
+    VARIABLES,
+    BadActivation,
+    Notifier,
+    find_activated_socket,
+    find_notifier,
+)
+
+
+@pytest.fixture
+def manager(tmp_path: Path) -> Iterator[socket.socket]:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as receiver:
+        receiver.bind(str(tmp_path / "notify"))
+        receiver.settimeout(5)
+        yield receiver
+
+
+def test_every_state_is_told_in_order(manager: socket.socket) -> None:
+    notifier = find_notifier({"NOTIFY_SOCKET": manager.getsockname()}, pid=1)
+    notifier.ready()
+    notifier.status("3 conversations\nNOT=ours")
+    notifier.watchdog()
+    notifier.extend(2.5)
+    notifier.stopping()
+    assert [manager.recv(1000).decode() for _ in range(5)] == [
+        "READY=1",
+        "STATUS=3 conversations NOT=ours",
+        "WATCHDOG=1",
+        "EXTEND_TIMEOUT_USEC=2500000",
+        "STOPPING=1",
+    ]
+
+
+def test_an_abstract_address_is_told() -> None:
+    name = f"askd-test-{os.getpid()}"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as receiver:
+        receiver.bind(f"\0{name}")
+        receiver.settimeout(5)
+        find_notifier({"NOTIFY_SOCKET": f"@{name}"}, pid=1).ready()
+        assert receiver.recv(100) == b"READY=1"
+
+
+def test_nobody_to_tell_fails_nobody(tmp_path: Path) -> None:
+    Notifier().ready()
+    Notifier(str(tmp_path / "gone")).ready()
+    assert find_notifier({}, pid=1) == Notifier()
+    assert find_notifier({"NOTIFY_SOCKET": "vsock:2:1234"}, pid=1) == Notifier()
+
+
+@pytest.mark.parametrize(
+    ("environ", "period"),
+    [
+        ({"WATCHDOG_USEC": "3000000"}, 3.0),
+        ({"WATCHDOG_USEC": "3000000", "WATCHDOG_PID": "7"}, 3.0),
+        ({"WATCHDOG_USEC": "3000000", "WATCHDOG_PID": "8"}, None),
+        ({"WATCHDOG_USEC": "0"}, None),
+        ({"WATCHDOG_USEC": "often"}, None),
+        ({}, None),
+    ],
+)
+def test_the_watchdog_is_ours_or_not(environ: dict[str, str], period: float | None) -> None:
+    found = find_notifier({"NOTIFY_SOCKET": "/n", **environ}, pid=7)
+    assert found.watchdog_s == period
+
+
+def test_without_activation_there_is_no_socket() -> None:
+    assert find_activated_socket({}, pid=7) is None
+    assert find_activated_socket({"LISTEN_PID": "8", "LISTEN_FDS": "1"}, pid=7) is None
+    assert find_activated_socket({"LISTEN_PID": "7", "LISTEN_FDS": "0"}, pid=7) is None
+
+
+def test_nonsense_is_refused() -> None:
+    with pytest.raises(BadActivation, match="number"):
+        find_activated_socket({"LISTEN_PID": "7", "LISTEN_FDS": "some"}, pid=7)
+    with pytest.raises(BadActivation, match="not open"):
+        find_activated_socket({"LISTEN_PID": "7", "LISTEN_FDS": "5000"}, pid=7)
+
+
+# Descriptor 3 cannot be chosen in a process that has it already, so a fresh one does this part.
+CHILD = """
+import os, sys
+from askd.systemd import BadActivation, find_activated_socket
+environ = dict(os.environ, LISTEN_PID=str(os.getpid()))
+try:
+    found = find_activated_socket(environ, pid=os.getpid())
+except BadActivation as error:
+    print("refused:", error)
+else:
+    print(found.fileno(), os.get_inheritable(found.fileno()), found.getblocking())
+"""
+
+
+def pass_to_child(passed: list[int], **environ: str) -> str:
+    def place() -> None:
+        # Out of the way first: a source may stand where another has to go.
+        held = [os.dup2(fd, 100 + n, inheritable=False) for n, fd in enumerate(passed)]
+        for n, fd in enumerate(held):
+            os.dup2(fd, FIRST_DESCRIPTOR + n, inheritable=True)
+
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD],
+        preexec_fn=place,
+        close_fds=False,
+        env={**os.environ, "LISTEN_FDS": str(len(passed)), **environ},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def listening(tmp_path: Path) -> Iterator[socket.socket]:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(str(tmp_path / "askd.sock"))
+        listener.listen()
+        yield listener
+
+
+def test_a_listening_socket_is_taken_and_children_do_not_get_it(listening: socket.socket) -> None:
+    assert pass_to_child([listening.fileno()]) == "3 False False"
+    assert pass_to_child([listening.fileno()], LISTEN_FDNAMES="connection") == "3 False False"
+
+
+def test_ours_is_found_by_its_name(listening: socket.socket) -> None:
+    other = os.open("/dev/null", os.O_RDONLY)
+    try:
+        found = pass_to_child([other, listening.fileno()], LISTEN_FDNAMES="log:askd")
+        assert found == "4 False False"
+        unnamed = pass_to_child([other, listening.fileno()], LISTEN_FDNAMES="a:b")
+        assert unnamed.startswith("refused: systemd passed 2 sockets")
+    finally:
+        os.close(other)
+
+
+def test_what_cannot_be_served_is_refused(tmp_path: Path) -> None:
+    with (
+        socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as silent,
+        socket.socket(socket.AF_INET, socket.SOCK_STREAM) as internet,
+        open(tmp_path / "file", "w", encoding="utf-8") as file,
+    ):
+        internet.bind(("127.0.0.1", 0))
+        internet.listen()
+        assert "not a listening Unix" in pass_to_child([silent.fileno()])
+        assert "not a listening Unix" in pass_to_child([internet.fileno()])
+        assert "not a socket" in pass_to_child([file.fileno()])
+
+
+def test_every_variable_of_the_protocol_is_to_be_unset() -> None:
+    assert set(VARIABLES) >= {"LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES", "NOTIFY_SOCKET"}
