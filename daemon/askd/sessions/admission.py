@@ -15,7 +15,7 @@ from askd.core.outcome import NO_DAEMON
 from askd.core.tokens import estimate_tokens
 from askd.errors import AskdError, Busy, RequestError, TooLarge
 from askd.providers.base import Model
-from askd.providers.registry import Caller
+from askd.providers.credentials import Caller
 from askd.sessions.live import LiveSession
 from askd.sessions.offload import offload_bodies
 from askd.sessions.registry import Sessions

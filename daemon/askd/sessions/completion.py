@@ -25,7 +25,7 @@ from askd.core.turn import (
 from askd.errors import AskdError, Refused, TooLarge
 from askd.providers.assemble import Assembler
 from askd.providers.base import Model, ModelRequest
-from askd.providers.registry import Caller
+from askd.providers.credentials import Caller
 from askd.sessions.live import LiveSession
 from askd.sessions.needs import Means, Report
 from askd.sessions.streaming import SAVE_BYTES, SAVE_INTERVAL_S, LiveText

@@ -19,7 +19,7 @@ from askd.core.events import Body, Event, ItemAdded, PromptWithdrawn, TurnFinish
 from askd.core.outcome import FAILED, STORAGE, Outcome
 from askd.core.turn import Input, Interrupted
 from askd.errors import NotFound
-from askd.providers.registry import Caller
+from askd.providers.credentials import Caller
 from askd.sessions.endings import Waiting, end_turn
 from askd.sessions.hub import Delta, Hub, Subscriber, TextKind, TurnUnsaved
 from askd.sessions.offload import offload_bodies

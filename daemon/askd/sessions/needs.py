@@ -13,7 +13,7 @@ import trio
 
 from askd.core.events import Event
 from askd.providers.base import Model, ModelRequest, StreamEvent
-from askd.providers.registry import Caller
+from askd.providers.credentials import Caller
 from askd.store.log import KnownKey, Log, Partial
 from askd.store.projection import ConversationRow
 from askd.tools.registry import Registry

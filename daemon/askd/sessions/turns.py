@@ -41,7 +41,7 @@ from askd.core.turn import (
 )
 from askd.errors import AskdError, StorageFailed
 from askd.providers.base import Model
-from askd.providers.registry import Caller
+from askd.providers.credentials import Caller
 from askd.sessions.completion import Completion, ReadBlob, Setting
 from askd.sessions.hub import Progress
 from askd.sessions.live import LiveSession, RunningTurn
@@ -77,6 +77,7 @@ class TurnRun:
         self._completion: Completion | None = None
         self._tools: dict[str, trio.CancelScope] = {}
         self._finish: Finish | None = None
+        self._chosen: str | None = None
         self._unsaved: StorageFailed | None = None
         self._shadow: Conversation | None = None
 
@@ -125,8 +126,8 @@ class TurnRun:
             model = await self._means.models.resolve(wanted, self._caller)
         except AskdError as error:
             return error.failure
-        if wanted is None and model.why is not None:
-            self._tell("model_chosen", model.why)
+        if wanted is None:
+            self._chosen = model.why
         return model
 
     # ---- carrying out ----------------------------------------------------------
@@ -146,6 +147,10 @@ class TurnRun:
                     if isinstance(model, Failure):
                         self.post(CompletionFailed(model))
                     else:
+                        # Not before the turn has started: whoever asked is listening by now.
+                        if self._chosen is not None:
+                            self._tell("model_chosen", self._chosen)
+                            self._chosen = None
                         self._completion = self._prepare(command, model)
                         nursery.start_soon(self._complete, self._completion)
                 case CancelModel():

@@ -1,0 +1,30 @@
+"""Every kind of background work: its name, what does it, how long a try may take.
+
+How often a job is tried is written in its row by whoever causes it.
+"""
+
+from collections.abc import Mapping
+
+from askd.core.conversation import Conversation
+from askd.jobs.title import TitleJob
+from askd.jobs.worker import Kind
+from askd.sessions.registry import Sessions
+
+TITLE_TIMEOUT_S = 30.0
+"""Nobody waits for a title, and a model that needs longer for one is not working."""
+
+
+def make_kinds(sessions: Sessions) -> Mapping[str, Kind]:
+    """The kinds by name, as they appear in the rows of jobs."""
+
+    def find_live(conversation_id: str) -> Conversation | None:
+        session = sessions.find_live(conversation_id)
+        return None if session is None else session.conversation
+
+    title = TitleJob(
+        find_live=find_live,
+        store=sessions.reader,
+        models=sessions.means.models,
+        mode=sessions.means.title_mode,
+    )
+    return {"title": Kind(title.run, timeout_s=TITLE_TIMEOUT_S)}

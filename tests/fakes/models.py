@@ -1,0 +1,184 @@
+"""Scripted models in memory, which refuse what no provider would take.
+
+The check of a request is written anew here, on purpose: it must not share a
+mistake with the code under test. A request that is refused is also remembered
+in `rejected`, so that a test can insist that there was none.
+"""
+
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import trio
+
+from askd.core.items import (
+    AssistantMessage,
+    Blob,
+    Item,
+    Text,
+    ToolOutput,
+    UserMessage,
+    join_text,
+)
+from askd.core.outcome import Usage
+from askd.errors import NotConfigured, Refused, UnknownModel
+from askd.providers.base import (
+    CallDelta,
+    Ended,
+    Limits,
+    Model,
+    ModelRequest,
+    Stopped,
+    StreamEvent,
+    TextDelta,
+    UsageReported,
+)
+from askd.providers.credentials import Caller
+
+Step = str | StreamEvent | Exception | trio.Event | float
+"""A fragment of text, an event, an error to raise, something to wait for, seconds to wait."""
+
+Script = Callable[[ModelRequest], Iterable[Step]]
+
+USAGE = Usage(input_tokens=7, output_tokens=3)
+
+
+def find_refusal(items: Sequence[Item]) -> str | None:
+    """Why a provider would refuse these items; None: it would take them."""
+    if not items:
+        return "no items"
+    waiting: list[str] = []
+    for item in items:
+        if isinstance(item, ToolOutput):
+            if item.call_id not in waiting:
+                return f"orphan output of {item.call_id!r}"
+            waiting.remove(item.call_id)
+            continue
+        if waiting:
+            return f"unanswered calls {waiting} before {type(item).__name__}"
+        if isinstance(item, AssistantMessage):
+            waiting = [call.call_id for call in item.calls]
+            if len(set(waiting)) != len(waiting):
+                return f"doubled call ids {waiting}"
+            if not item.parts and not item.calls:
+                return "an empty assistant message"
+        elif not isinstance(item, UserMessage):
+            return f"{type(item).__name__} is not for models"
+        if any(isinstance(part, Blob) for part in item.parts):
+            return "a blob that was not resolved"
+    if waiting:
+        return f"unanswered calls {waiting} at the end"
+    return None
+
+
+def last_words(request: ModelRequest) -> str:
+    """What the user said last."""
+    return next(
+        join_text(item.parts) for item in reversed(request.items) if isinstance(item, UserMessage)
+    )
+
+
+def echo(request: ModelRequest) -> Iterable[Step]:
+    """Say the user's last words back, a word at a time."""
+    yield "echo:"
+    for word in last_words(request).split():
+        yield f" {word}"
+
+
+def call_tools(*names: str) -> list[Step]:
+    """The events of an answer that calls these tools."""
+    return [
+        *(CallDelta(k, f"call_{k}", name, "{}") for k, name in enumerate(names)),
+        Stopped("calls"),
+    ]
+
+
+@dataclass
+class ScriptedModels:
+    """Answers with what `script` says, a checkpoint before each step.
+
+    Attributes:
+        known: the models that there are, by name.
+        key_needed: the secret without which nothing is resolved; None: any caller will do.
+        requests: every request that was taken, in order.
+        callers: who asked for it.
+        rejected: why a request was refused.
+        said: what progress is reported before an answer.
+    """
+
+    script: Script = echo
+    window: int = 100_000
+    reserved: int = 1000
+    known: tuple[str, ...] = ("test/small", "test/large")
+    key_needed: str | None = None
+    dialect: str = "openai-chat"
+    requests: list[ModelRequest] = field(default_factory=list)
+    callers: list[Caller] = field(default_factory=list)
+    rejected: list[str] = field(default_factory=list)
+    said: Mapping[str, str] = field(default_factory=dict)
+
+    async def resolve(self, name: str | None, caller: Caller) -> Model:
+        """The model of that name; the first if none is asked for."""
+        await trio.lowlevel.checkpoint()
+        if self.key_needed is not None and self.key_needed not in caller.secrets:
+            raise NotConfigured(f"No key: set {self.key_needed}.")
+        if name is not None and name not in self.known:
+            raise UnknownModel(f"There is no model {name!r}.")
+        return Model(
+            name=name or self.known[0],
+            provider="test",
+            dialect="local" if self.dialect == "local" else "openai-chat",
+            limits=Limits(context_window=self.window, reserved_output=self.reserved),
+            why=None if name else "the only one there is",
+        )
+
+    @asynccontextmanager
+    async def stream(
+        self,
+        model: Model,
+        request: ModelRequest,
+        caller: Caller,
+        *,
+        progress: Callable[[str, str], None],
+    ) -> AsyncIterator[AsyncIterator[StreamEvent]]:
+        """One answer."""
+        refusal = find_refusal(request.items)
+        if refusal is not None:
+            self.rejected.append(refusal)
+            raise Refused(f"The request is refused: {refusal}.")
+        self.requests.append(request)
+        self.callers.append(caller)
+        for kind, text in self.said.items():
+            progress(kind, text)
+        yield self._play(self.script(request))
+
+    async def _play(self, steps: Iterable[Step]) -> AsyncIterator[StreamEvent]:
+        stopped = False
+        for step in steps:
+            await trio.lowlevel.checkpoint()
+            match step:
+                case str():
+                    yield TextDelta(step)
+                case Exception():
+                    raise step
+                case trio.Event():
+                    await step.wait()
+                case float() | int():
+                    await trio.sleep(step)
+                case _:
+                    stopped = stopped or isinstance(step, Stopped)
+                    yield step
+        await trio.lowlevel.checkpoint()
+        if not stopped:
+            yield Stopped("end")
+        yield UsageReported(USAGE)
+        yield Ended()
+
+
+def texts_of(items: Sequence[Item]) -> list[str]:
+    """What each message says, in order."""
+    return [
+        "".join(part.text for part in item.parts if isinstance(part, Text))
+        for item in items
+        if isinstance(item, UserMessage | AssistantMessage | ToolOutput)
+    ]

@@ -1,0 +1,133 @@
+"""A whole sessions room on fakes: a store, scripted models, and someone who watches."""
+
+import itertools
+import pickle
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import trio
+
+from askd.core.events import Event, TurnFinished, TurnOptions
+from askd.core.items import Part, Text
+from askd.sessions.admission import Accepted, Admission, Prompt
+from askd.sessions.hub import Delta, Published
+from askd.sessions.live import LiveSession
+from askd.sessions.needs import Means, TitleMode
+from askd.sessions.registry import Sessions
+from askd.sessions.targets import Target
+from askd.store.memory import MemoryLog
+from askd.tools.base import Tool
+from askd.tools.registry import Registry
+from tests.fakes.log import FakeStore
+from tests.fakes.models import ScriptedModels
+
+
+def encode(value: Published) -> bytes:
+    """An encoding that can be read back."""
+    return pickle.dumps(value)
+
+
+@dataclass(eq=False)
+class Watcher:
+    """A subscriber that keeps all that it is offered."""
+
+    values: list[Published] = field(default_factory=list)
+
+    def offer(self, frame: bytes, *, droppable: bool) -> None:
+        value = pickle.loads(frame)
+        assert droppable or not isinstance(value, Delta)
+        self.values.append(value)
+
+    @property
+    def events(self) -> list[Event]:
+        return [value for value in self.values if isinstance(value, Event)]
+
+    @property
+    def deltas(self) -> list[Delta]:
+        return [value for value in self.values if isinstance(value, Delta)]
+
+
+@dataclass
+class Room:
+    """Sessions on a store, with what tests ask of them again and again."""
+
+    store: FakeStore
+    models: ScriptedModels
+    sessions: Sessions
+    admission: Admission
+    nursery: trio.Nursery
+    ids: Callable[[], str]
+
+    async def ask(
+        self,
+        text: str = "hello",
+        *,
+        target: Target | None = None,
+        key: str | None = None,
+        parts: Iterable[Part] = (),
+        options: TurnOptions | None = None,
+        **more: object,
+    ) -> Accepted:
+        """Send a prompt to a new conversation, or to the target."""
+        prompt = Prompt(
+            target=target or Target("new"),
+            key=key or self.ids(),
+            digest=text,
+            parts=tuple(parts) or (Text(text),),
+            options=options or TurnOptions(),
+            **more,  # type: ignore[arg-type]
+        )
+        return await self.admission.accept(prompt)
+
+    async def finish(self, accepted: Accepted) -> TurnFinished:
+        """Wait for the turn's end, and answer with its event."""
+        await accepted.session.wait_finished(accepted.turn_id)
+        return ends_of(accepted.session)[accepted.turn_id]
+
+
+def to(session: LiveSession) -> Target:
+    """This session's conversation as a target."""
+    return Target("id", session.id)
+
+
+def ends_of(session: LiveSession) -> dict[str, TurnFinished]:
+    """Every turn's end, by turn."""
+    return {
+        turn_id: record.finished
+        for turn_id, record in session.conversation.turns.items()
+        if record.finished is not None
+    }
+
+
+@asynccontextmanager
+async def open_room(
+    *,
+    store: FakeStore | None = None,
+    models: ScriptedModels | None = None,
+    tools: Iterable[Tool] = (),
+    title: TitleMode = "first-words",
+    turns: int = 64,
+    ids: Callable[[], str] | None = None,
+) -> AsyncIterator[Room]:
+    """Run sessions until the block ends; then they are cancelled, as by a kill."""
+    store = store or FakeStore()
+    models = models or ScriptedModels()
+    numbers = itertools.count(len(store.writes) + 1)
+    ids = ids or (lambda: f"{next(numbers):08x}-id")
+    means = Means(
+        models=models,
+        tools=Registry(tools),
+        now=store.now,
+        new_id=ids,
+        title_mode=lambda: title,
+        turns=trio.CapacityLimiter(turns),
+    )
+    memory = MemoryLog(observe=lambda events: sessions.observe(events), now=store.now)
+    sessions = Sessions(log=store, memory=memory, reader=store, means=means, encode=encode)
+    store.observe = sessions.observe
+    # In it: the sessions. The end of the block kills them.
+    async with trio.open_nursery() as nursery:
+        await nursery.start(sessions.run)
+        yield Room(store, models, sessions, Admission(sessions, new_id=ids), nursery, ids)
+        nursery.cancel_scope.cancel()

@@ -1,0 +1,98 @@
+"""What is published reaches everyone who watches, encoded once."""
+
+from askd.core.events import Event, Renamed
+from askd.sessions.hub import Delta, Hub, Progress, Published, TurnUnsaved
+
+EVENT = Event("c", 1, 5.0, Renamed("x"))
+DELTA = Delta(conversation_id="c", turn_id="t", item_id="t.1", kind="text", offset=0, text="hi")
+PROGRESS = Progress(conversation_id="c", turn_id="t", kind="model_loading", text="loading")
+UNSAVED = TurnUnsaved(conversation_id="c", turn_id="t", outcome="completed", code=74, reason="full")
+
+
+class Recorder:
+    """Keeps frames; raises on the ones that it is told to."""
+
+    def __init__(self, *, bad: bytes | None = None) -> None:
+        self.bad = bad
+        self.frames: list[tuple[bytes, bool]] = []
+
+    def offer(self, frame: bytes, *, droppable: bool) -> None:
+        if frame == self.bad:
+            raise RuntimeError("no")
+        self.frames.append((frame, droppable))
+
+
+class Encoder:
+    """Counts what it encodes."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __call__(self, value: Published) -> bytes:
+        self.count += 1
+        return type(value).__name__.encode()
+
+
+def test_only_deltas_and_progress_may_be_dropped() -> None:
+    hub, one = Hub(Encoder()), Recorder()
+    hub.subscribe(one)
+    for value in (EVENT, DELTA, PROGRESS, UNSAVED):
+        hub.publish(value)
+    assert one.frames == [
+        (b"Event", False),
+        (b"Delta", True),
+        (b"Progress", True),
+        (b"TurnUnsaved", False),
+    ]
+
+
+def test_a_value_is_encoded_once_for_all_and_not_at_all_for_nobody() -> None:
+    encode = Encoder()
+    hub = Hub(encode)
+    hub.publish(EVENT)
+    assert encode.count == 0
+    watchers = [Recorder() for _ in range(5)]
+    for each in watchers:
+        hub.subscribe(each)
+    hub.publish(EVENT)
+    assert encode.count == 1
+    assert all(len(each.frames) == 1 for each in watchers)
+
+
+def test_one_that_raises_is_dropped_and_the_others_are_not() -> None:
+    hub, bad, good = Hub(Encoder()), Recorder(bad=b"Event"), Recorder()
+    hub.subscribe(bad)
+    hub.subscribe(good)
+    hub.publish(EVENT)
+    hub.publish(DELTA)
+    assert bad.frames == []
+    assert [frame for frame, _ in good.frames] == [b"Event", b"Delta"]
+
+
+def test_who_watches_and_whether_a_person_does() -> None:
+    hub, one, two = Hub(Encoder()), Recorder(), Recorder()
+    assert (hub.watched, hub.attended) == (False, False)
+    hub.subscribe(one)
+    assert (hub.watched, hub.attended) == (True, False)
+    hub.subscribe(two, interactive=True)
+    assert hub.attended
+    hub.unsubscribe(two)
+    hub.unsubscribe(two)
+    assert (hub.watched, hub.attended) == (True, False)
+
+
+def test_one_that_leaves_while_something_is_published_breaks_nothing() -> None:
+    hub, last = Hub(Encoder()), Recorder()
+
+    class Leaver(Recorder):
+        def offer(self, frame: bytes, *, droppable: bool) -> None:
+            super().offer(frame, droppable=droppable)
+            hub.unsubscribe(self)
+
+    leaver = Leaver()
+    hub.subscribe(leaver)
+    hub.subscribe(last)
+    hub.publish(EVENT)
+    hub.publish(DELTA)
+    assert len(leaver.frames) == 1
+    assert len(last.frames) == 2
