@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 import tomlkit
-from ask.paths import Paths
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 
+from ask.paths import Paths
 from ask.protocol.names import SECRET_NAMES
 from askd.errors import BadConfig
 from askd.files import replace_file
@@ -107,16 +107,25 @@ class Settings(Section):
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What the daemon takes from its own environment, read once. `keys` are secrets."""
+    """What the daemon takes from its own environment, read once.
+
+    Attributes:
+        keys: provider keys, by the variable's name: secrets.
+        child_env: what commands that the settings name are run with.
+        systemd: the service manager's variables, taken out of the environment.
+    """
 
     paths: Paths
     keys: Mapping[str, str] = field(repr=False)
+    child_env: Mapping[str, str]
     model: str | None
     log_level: str | None
     systemd: Mapping[str, str]
 
 
 OWN_NAMES: tuple[str, ...] = (*SECRET_NAMES, "OPENAI_BASE_URL")
+CHILD_NAMES: tuple[str, ...] = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER")
+"""What a command that prints a key may see of the daemon's environment."""
 SYSTEMD_NAMES: tuple[str, ...] = (
     "LISTEN_FDS",
     "LISTEN_PID",
@@ -138,6 +147,7 @@ def read_environment() -> Environment:
     return Environment(
         paths=Paths.of(environ),
         keys={name: environ[name] for name in OWN_NAMES if environ.get(name)},
+        child_env={name: environ[name] for name in CHILD_NAMES if name in environ},
         model=environ.get("ASK_MODEL") or None,
         log_level=environ.get("ASK_LOG") or None,
         systemd=systemd,

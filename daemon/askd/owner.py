@@ -18,7 +18,14 @@ from askd.files import PRIVATE_FILE, make_private_directory, replace_file
 
 
 class AlreadyOwned(Exception):
-    """Another daemon holds the data directory."""
+    """Another daemon holds the data directory.
+
+    `is_settled`: it has its note there, so it stays; without, it is leaving or has just come.
+    """
+
+    def __init__(self, message: str, *, is_settled: bool) -> None:
+        super().__init__(message)
+        self.is_settled = is_settled
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +59,9 @@ class Ownership:
         except OSError as error:
             os.close(self._descriptor)
             if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
-                raise AlreadyOwned(f"Another askd owns {lock_file.parent}.") from None
+                raise AlreadyOwned(
+                    f"Another askd owns {lock_file.parent}.", is_settled=note_file.exists()
+                ) from None
             raise StorageFailed(f"{lock_file} cannot be locked: {error.strerror}.") from None
 
     def announce(self, note: OwnerNote) -> None:
@@ -61,6 +70,10 @@ class Ownership:
             replace_file(self._note_file, json.dumps(asdict(note)).encode() + b"\n")
         except OSError as error:
             raise StorageFailed(f"{self._note_file} cannot be written: {error.strerror}.") from None
+
+    def withdraw(self) -> None:
+        """We are leaving: clients that come now look for our successor. Harmless if done before."""
+        self._note_file.unlink(missing_ok=True)
 
     def __enter__(self) -> "Ownership":
         return self
@@ -72,5 +85,5 @@ class Ownership:
         traceback: TracebackType | None,
     ) -> None:
         # The note goes first: while the lock is held nobody else can have written one.
-        self._note_file.unlink(missing_ok=True)
+        self.withdraw()
         os.close(self._descriptor)

@@ -1,0 +1,360 @@
+"""The composition root: the only place that puts the rooms together.
+
+The order is the design. In: the data directory is owned, the socket listens,
+the log is open and migrated, recovery has begun, clients are heard. Out: no new
+clients, turns end, the log is closed, and the lock goes last.
+"""
+
+import logging
+import os
+import random
+import signal
+import sys
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import trio
+
+from ask.protocol import CAPABILITIES, PROTOCOL
+from ask.protocol.messages import HelloResult
+from askd import __version__
+from askd.config import Environment, Settings, read_environment, read_settings
+from askd.core import outcome
+from askd.core.events import Event
+from askd.errors import AskdError
+from askd.host import Daemon
+from askd.jobs.kinds import make_kinds
+from askd.jobs.worker import Worker
+from askd.owner import AlreadyOwned, OwnerNote, Ownership
+from askd.providers.registry import LocalConfig, ModelConfig, Models, ProviderConfig
+from askd.server import wire
+from askd.server.house import House
+from askd.server.listener import BadSocket, Door, adopt_door, open_door
+from askd.server.reception import Reception
+from askd.sessions.admission import Admission
+from askd.sessions.needs import Means
+from askd.sessions.registry import Sessions
+from askd.store.memory import MemoryLog
+from askd.store.queries import Reader
+from askd.store.writer import Writer
+from askd.systemd import Notifier, find_activated_socket, find_notifier
+from askd.tools.registry import Registry
+
+TAKEOVER_LIMIT_S = 40.0
+"""How long a daemon on its way out may hold the data directory: its drain, and a margin."""
+TAKEOVER_PAUSE_S = 0.05
+DRAIN_S = 20.0
+"""How long running turns may take to end after SIGTERM; the unit's TimeoutStopSec is above it."""
+TURNS_LIMIT = 64
+"""Turns that run at once; the others wait in their queues."""
+IDLE_EXIT_S = 600.0
+"""A socket-activated daemon with nothing to do leaves after this long: systemd starts it again."""
+IDLE_LOOK_S = 10.0
+
+log = logging.getLogger("askd")
+
+
+def run() -> int:
+    """`askd run`: serve until told to stop; answer the exit code."""
+    environment = read_environment()
+    configure_log(environment.log_level)
+    try:
+        return trio.run(serve, environment)
+    except* AskdError as group:
+        error = next(_leaves(group))
+        print(f"askd: {error.message}", file=sys.stderr)
+        return_code = error.code
+    return return_code
+
+
+def check_config() -> int:
+    """`askd check-config`: 0 if the settings are good, else 2 and one sentence."""
+    environment = read_environment()
+    try:
+        read_settings(environment.paths.config_file)
+    except AskdError as error:
+        print(f"askd: {error.message}", file=sys.stderr)
+        return error.code
+    print(f"{environment.paths.config_file}: ok")
+    return outcome.DONE
+
+
+def configure_log(level: str | None) -> None:
+    """Log to standard error: a service manager or the client that spawned us keeps it."""
+    logging.basicConfig(
+        level=(level or "info").upper() if _is_level(level) else logging.INFO,
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+        stream=sys.stderr,
+        force=True,
+    )
+    # They write a line a request, with its URL: nothing that a user of ours looks for.
+    for chatty in ("httpx", "httpcore"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
+
+
+async def serve(environment: Environment) -> int:
+    """Own the data directory and serve; answer the exit code."""
+    os.umask(0o077)
+    paths = environment.paths
+    pid = os.getpid()
+    notifier = find_notifier(environment.systemd, pid=pid)
+    passed = find_activated_socket(environment.systemd, pid=pid)
+    settings = read_settings(paths.config_file)
+    configure_log(environment.log_level or settings.log.level)
+    try:
+        ownership = await _own(paths.lock_file, paths.owner_file)
+    except AlreadyOwned as error:
+        # Another client was faster to start one: that is where ours will find an answer.
+        log.info("%s Nothing to do.", error)
+        return outcome.DONE
+    with ownership:
+        door = adopt_door(passed) if passed is not None else _open_first(paths.sockets)
+        try:
+            identity = HelloResult(
+                protocol=PROTOCOL,
+                version=__version__,
+                pid=pid,
+                boot_id=str(uuid.uuid4()),
+                capabilities=list(CAPABILITIES),
+            )
+            application = Application(environment, settings, identity, door, notifier)
+            await application.run(ownership, is_activated=passed is not None)
+        finally:
+            door.close()
+    return outcome.DONE
+
+
+class Application:
+    """All the rooms, wired; `run` is their life."""
+
+    def __init__(
+        self,
+        environment: Environment,
+        settings: Settings,
+        identity: HelloResult,
+        door: Door,
+        notifier: Notifier,
+    ) -> None:
+        paths = environment.paths
+        self._environment = environment
+        self._identity = identity
+        self._door = door
+        self._notifier = notifier
+        self._reception = Reception()
+        self._reader = Reader(paths.database)
+        self._memory = MemoryLog(observe=self._observe, now=time.time)
+        self._writer = Writer(
+            paths.database, observe=self._observe, now=time.time, boot_id=identity.boot_id
+        )
+        self._models = Models(
+            providers=_find_providers(settings),
+            default_model=environment.model or settings.default_model,
+            local=LocalConfig(
+                model_path=settings.local.model_path,
+                context_tokens=settings.local.context_window,
+                idle_s=settings.local.idle_s,
+                threads=settings.local.threads,
+            ),
+            models=_find_limits(settings),
+            environ_keys=environment.keys,
+            local_only=settings.local_only,
+            child_env=environment.child_env,
+        )
+        self._host = Daemon(
+            settings=settings,
+            config_file=paths.config_file,
+            identity=identity,
+            socket=door.address,
+            data=paths.data,
+            count_sessions=lambda: len(self._sessions.live()),
+            count_jobs=self._reader.count_open_jobs,
+        )
+        means = Means(
+            models=self._models,
+            tools=Registry(),
+            now=time.time,
+            new_id=_new_id,
+            title_mode=lambda: self._host.settings.title,
+            turns=trio.CapacityLimiter(TURNS_LIMIT),
+        )
+        self._sessions = Sessions(
+            log=self._writer,
+            memory=self._memory,
+            reader=self._reader,
+            means=means,
+            encode=wire.encode_published,
+        )
+        self._worker = Worker(
+            self._writer, kinds=make_kinds(self._sessions), now=time.time, chance=random.random
+        )
+
+    def _observe(self, events: Sequence[Event]) -> None:
+        self._sessions.observe(events)
+        self._worker.observe(events)
+
+    async def run(self, ownership: Ownership, *, is_activated: bool) -> None:
+        """Start every room, announce, serve until asked to stop, and leave in order."""
+        # In it: the writer alone, which must outlive everybody who writes.
+        async with trio.open_nursery() as storage:
+            await storage.start(self._writer.run)
+            # In it: all the others. They are cancelled together when the turns have ended.
+            async with trio.open_nursery() as rooms:
+                await rooms.start(self._models.run)
+                await rooms.start(self._sessions.run)
+                rooms.start_soon(self._sessions.recover)
+                await rooms.start(self._worker.run)
+                rooms.start_soon(self._host.watch_config)
+                rooms.start_soon(self._watch_signals)
+                rooms.start_soon(self._feed_watchdog)
+                if is_activated:
+                    rooms.start_soon(self._leave_when_idle)
+                ownership.announce(self._note())
+                rooms.start_soon(self._reception.run, self._door, self._make_house())
+                self._notifier.ready()
+                log.info("Ready: pid=%d, socket=%s", self._identity.pid, self._door.address)
+                stop = await self._host.wait_stop()
+                await self._leave(ownership, stop.wait_s)
+                rooms.cancel_scope.cancel()
+            await self._writer.close()
+            storage.cancel_scope.cancel()
+        log.info("Stopped: pid=%d", self._identity.pid)
+
+    def _make_house(self) -> House:
+        return House(
+            identity=self._identity,
+            sessions=self._sessions,
+            admission=Admission(self._sessions, new_id=_new_id),
+            reader=self._reader,
+            models=self._models,
+            host=self._host,
+            default_model=lambda: self._host.settings.default_model,
+            clients=self._reception.count_clients,
+        )
+
+    async def _leave(self, ownership: Ownership, wait_s: float) -> None:
+        """New clients find nobody, turns end; who is connected hears how."""
+        self._notifier.stopping()
+        self._notifier.extend(wait_s + DRAIN_S)
+        log.info("Draining: %d conversations are live.", len(self._sessions.live()))
+        # The note and the socket go first: a client that comes now starts our successor, which
+        # waits for the lock.
+        ownership.withdraw()
+        self._door.close()
+        await self._sessions.drain(wait_s)
+
+    def _note(self) -> OwnerNote:
+        identity = self._identity
+        return OwnerNote(
+            socket=self._door.address,
+            pid=identity.pid,
+            boot_id=identity.boot_id,
+            protocol=identity.protocol,
+            version=identity.version,
+        )
+
+    async def _watch_signals(self) -> None:
+        """The first TERM or INT drains, the second ends at once; HUP reads the settings."""
+        asked = False
+        with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:
+            async for number in signals:
+                if number == signal.SIGHUP:
+                    self._host.reload()
+                else:
+                    log.info("%s: stopping.", signal.Signals(number).name)
+                    self._host.stop(0.0 if asked else DRAIN_S)
+                    asked = True
+
+    async def _feed_watchdog(self) -> None:
+        """Say that we live, as long as the log answers: a wedged disk is worth a restart."""
+        period_s = self._notifier.watchdog_s
+        if period_s is None:
+            return
+        while True:
+            with trio.move_on_after(period_s / 2) as waited:
+                await self._writer.ping()
+            if not waited.cancelled_caught:
+                self._notifier.watchdog()
+            await trio.sleep(period_s / 2)
+
+    async def _leave_when_idle(self) -> None:
+        """Only under socket activation: systemd keeps the socket and starts us again."""
+        idle_since = trio.current_time()
+        while True:
+            await trio.sleep(IDLE_LOOK_S)
+            now = trio.current_time()
+            busy = any(not session.is_idle() for session in self._sessions.live())
+            if self._reception.count_clients() or busy or await self._reader.count_open_jobs():
+                idle_since = now
+            elif now - idle_since >= IDLE_EXIT_S:
+                log.info("Idle for %d s: leaving.", IDLE_EXIT_S)
+                self._host.stop(0.0)
+                return
+
+
+def _find_providers(settings: Settings) -> list[ProviderConfig]:
+    return [
+        ProviderConfig(
+            name=name,
+            dialect=each.dialect,
+            base_url=each.base_url,
+            api_key_env=each.api_key_env,
+            api_key_cmd=None if each.api_key_cmd is None else tuple(each.api_key_cmd),
+            api_key_file=each.api_key_file,
+            default_model=each.default_model,
+        )
+        for name, each in settings.providers.items()
+    ]
+
+
+def _find_limits(settings: Settings) -> dict[str, ModelConfig]:
+    return {
+        name: ModelConfig(
+            context_window=each.context_window, max_output_tokens=each.max_output_tokens
+        )
+        for name, each in settings.models.items()
+    }
+
+
+def _new_id() -> str:
+    return str(uuid.uuid4())
+
+
+async def _own(lock_file: Path, note_file: Path) -> Ownership:
+    """Own the data directory; wait for a holder on its way out; raise `AlreadyOwned`."""
+    with trio.move_on_after(TAKEOVER_LIMIT_S):
+        while True:
+            try:
+                return Ownership(lock_file, note_file)
+            except AlreadyOwned as error:
+                if error.is_settled:
+                    raise
+            await trio.sleep(TAKEOVER_PAUSE_S)
+    raise AlreadyOwned(
+        f"Another askd holds {lock_file.parent} and does not let go.", is_settled=False
+    )
+
+
+def _open_first(places: Sequence[Path]) -> Door:
+    """Listen at the first place that can be used; raise the first place's `BadSocket`."""
+    first: BadSocket | None = None
+    for place in places:
+        try:
+            return open_door(place)
+        except BadSocket as error:
+            first = first or error
+    assert first is not None
+    raise first
+
+
+def _leaves(group: BaseExceptionGroup[AskdError]) -> Iterator[AskdError]:
+    for error in group.exceptions:
+        if isinstance(error, BaseExceptionGroup):
+            yield from _leaves(error)
+        else:
+            yield error
+
+
+def _is_level(name: str | None) -> bool:
+    return (name or "").upper() in logging.getLevelNamesMapping()

@@ -1,0 +1,159 @@
+"""The daemon as its handlers see it: its state, its settings, its end.
+
+It decides when to stop and what the settings are, and opens nothing itself.
+"""
+
+import logging
+import os
+import resource
+import sqlite3
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from ask.protocol.messages import ConfigReadResult, DaemonStatus, HelloResult
+from askd.config import Settings, read_settings, write_setting
+from askd.errors import BadConfig, StorageFailed
+
+LOOK_INTERVAL_S = 1.0
+"""How often the configuration file is looked at: an edit should work by the next prompt."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class StopRequest:
+    """Someone wants the daemon gone; running turns may take `wait_s` to end by themselves."""
+
+    wait_s: float
+
+
+class Daemon:
+    """The application around the server; implements `server.house.Host`.
+
+    Attributes:
+        settings: the ones in force; the last good ones while the file is bad.
+        warning: why the file that is there now is not in force, if so.
+        draining: no more prompts are accepted.
+    """
+
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        config_file: Path,
+        identity: HelloResult,
+        socket: str,
+        data: Path,
+        count_sessions: Callable[[], int],
+        count_jobs: Callable[[], Awaitable[int]],
+    ) -> None:
+        self.settings = settings
+        self.warning: str | None = None
+        self.draining = False
+        self._config_file = config_file
+        self._seen = _stamp(config_file)
+        self._identity = identity
+        self._socket = socket
+        self._data = data
+        self._count_sessions = count_sessions
+        self._count_jobs = count_jobs
+        self._started = trio.current_time()
+        self._wanted = trio.Event()
+        self._deadline = float("inf")
+
+    async def status(self, *, clients: int) -> DaemonStatus:
+        """How the daemon is, now."""
+        return DaemonStatus(
+            pid=self._identity.pid,
+            version=self._identity.version,
+            protocol=self._identity.protocol,
+            boot_id=self._identity.boot_id,
+            uptime_s=round(trio.current_time() - self._started, 3),
+            rss_bytes=_resident_bytes(),
+            sessions=self._count_sessions(),
+            jobs=await self._count_jobs(),
+            clients=clients,
+            socket=self._socket,
+            data=str(self._data),
+            sqlite=sqlite3.sqlite_version,
+            draining=self.draining,
+        )
+
+    # ---- its end ---------------------------------------------------------------
+
+    def drain(self, wait_s: float) -> None:
+        """Accept no more prompts, let turns end, then exit; answers at once."""
+        self.stop(wait_s)
+
+    def stop(self, wait_s: float) -> None:
+        """The same. Asked twice, the shorter time counts."""
+        self.draining = True
+        self._deadline = min(self._deadline, trio.current_time() + wait_s)
+        self._wanted.set()
+
+    async def wait_stop(self) -> StopRequest:
+        """Wait until someone wants the daemon gone."""
+        await self._wanted.wait()
+        return StopRequest(max(0.0, self._deadline - trio.current_time()))
+
+    # ---- its settings ----------------------------------------------------------
+
+    def read_config(self) -> ConfigReadResult:
+        """The settings in force. Keys are named by variable, file or command, never held here."""
+        return ConfigReadResult(
+            path=str(self._config_file),
+            settings=self.settings.model_dump(),
+            warnings=[] if self.warning is None else [self.warning],
+        )
+
+    async def write_config(self, key: str, value: Any) -> ConfigReadResult:
+        """Change one setting in the file; raise `BadConfig`, with nothing changed."""
+        try:
+            self.settings = await trio.to_thread.run_sync(
+                write_setting, self._config_file, key, value
+            )
+        except OSError as error:
+            raise StorageFailed(f"{self._config_file} cannot be written: {error}") from None
+        self._seen = _stamp(self._config_file)
+        self.warning = None
+        return self.read_config()
+
+    def reload(self) -> None:
+        """Read the file again; keep the last good settings if it is bad, and say so."""
+        self._seen = _stamp(self._config_file)
+        try:
+            self.settings = read_settings(self._config_file)
+        except BadConfig as error:
+            self.warning = f"{error.message} (the last good settings are kept)"
+            log.warning("%s", self.warning)
+        else:
+            self.warning = None
+            log.info("Settings read: %s", self._config_file)
+
+    async def watch_config(self) -> None:
+        """Reload whenever the file changes, until cancelled."""
+        while True:
+            await trio.sleep(LOOK_INTERVAL_S)
+            if _stamp(self._config_file) != self._seen:
+                self.reload()
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_mtime_ns, status.st_size
+
+
+def _resident_bytes() -> int:
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    except (OSError, ValueError, IndexError):
+        # Without /proc: the peak, which is the best that is left.
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return pages * os.sysconf("SC_PAGE_SIZE")
