@@ -99,7 +99,8 @@ class Scene:
         else:  # the final text is what counts
             text = self._close() + content
         self._open = False
-        ends = text.endswith("\n") if text else said.endswith("\n")
+        shown = text or said
+        ends = not shown or shown.endswith("\n")
         lines = [f"[calls {call.name}]" for call in message.calls]
         if message.interrupted:
             lines.append("(interrupted)")

@@ -25,6 +25,7 @@ from ask.commands.calls import (
 )
 from ask.commands.help import Command, Example
 from ask.exits import DONE, Failed
+from ask.fast.caller import make_key
 from ask.feed import Feed, Missed, News
 from ask.protocol import errors
 from ask.scene import Scene
@@ -190,7 +191,7 @@ class Attached:
         if not line:
             return
         try:
-            start_turn(client, {"kind": "id", "value": self._id}, line)
+            start_turn(client, {"kind": "id", "value": self._id}, line, key=make_key())
         except Failed as error:
             if error.code == errors.NO_DAEMON:
                 raise

@@ -5,6 +5,7 @@ wire itself is `ask.connection`.
 """
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ask.exits import NOT_FOUND, Failed
-from ask.fast.caller import find_directory, find_terminal, make_key, take
+from ask.fast.caller import find_directory, find_terminal, take
 from ask.protocol.names import CALLER_ENVIRONMENT, SECRET_NAMES
 
 if TYPE_CHECKING:
@@ -104,16 +105,6 @@ def read_events(client: "Client", conversation_id: str) -> Iterator[Map]:
         after = page.get("next_after_seq")
 
 
-def read_blob(client: "Client", sha256: str) -> bytes:
-    """The whole of a blob, chunk by chunk."""
-    content = bytearray()
-    while True:
-        chunk = client.call("blob/read", {"sha256": sha256, "offset": len(content)})
-        content += chunk["bytes"]
-        if len(content) >= chunk["size"] or not chunk["bytes"]:
-            return bytes(content)
-
-
 def take_caller() -> Map:
     """What the daemon may know of who asks: `{env, secrets}`, both by the tables of names."""
     return {
@@ -122,21 +113,42 @@ def take_caller() -> Map:
     }
 
 
-def start_turn(client: "Client", target: Map, text: str, *, follow: bool = False) -> Map:
-    """Send one typed line as a prompt; it is queued behind what runs."""
-    return client.call(
-        "turn/start",
-        {
-            "target": target,
-            "key": make_key(),
-            "parts": [{"type": "text", "text": text}],
-            "cwd": find_directory(),
-            "terminal": find_terminal(os.environ),
-            "follow": follow,
-            "interactive": True,
-            **take_caller(),
-        },
-    )
+def start_turn(
+    client: "Client",
+    target: Map,
+    text: str,
+    *,
+    key: str,
+    options: Map | None = None,
+    follow: bool = False,
+) -> Map:
+    """Send one typed line as a prompt; it is queued behind what runs.
+
+    An endpoint that needs a variable which is not in the table names it; it is
+    sent then, with the same key.
+    """
+    from ask.connection import RpcError
+
+    params = {
+        "target": target,
+        "key": key,
+        "parts": [{"type": "text", "text": text}],
+        "options": options or {},
+        "cwd": find_directory(),
+        "terminal": find_terminal(os.environ),
+        "follow": follow,
+        "interactive": sys.stdin.isatty(),
+        **take_caller(),
+    }
+    try:
+        return client.call("turn/start", params)
+    except RpcError as error:
+        names = error.data.get("names") if error.reason == "secrets_needed" else None
+        more = take(os.environ, tuple(names or ()))
+        if not more:
+            raise
+        params["secrets"] = {**params["secrets"], **more}
+        return client.call("turn/start", params)
 
 
 def complete_conversation(

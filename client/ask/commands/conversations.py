@@ -59,15 +59,12 @@ def list_command(as_json: bool) -> None:
 )
 @json_option
 def ps_command(as_json: bool) -> None:
-    """List the conversations that are live in the daemon; never start one."""
+    """List what is live in the daemon; start none."""
     summaries: list[layout.Summary] = []
     if is_running():
         with open_client(start=False) as client:
             summaries = layout.group_summaries(list_pages(client, live=True)[0])
-    if as_json:
-        click.echo(json.dumps(summaries))
-        return
-    click.echo(strip_controls("\n".join(layout.lay_out_groups(summaries)) or layout.NONE_LIVE))
+    _print_groups(summaries, as_json, empty=layout.NONE_LIVE)
 
 
 @click.command(
@@ -175,3 +172,10 @@ def clear_command(conversation: str | None, as_json: bool) -> None:
         strip_controls(f"Cleared: {name}. The next prompt starts afresh; the history is kept."),
         err=True,
     )
+
+
+def _print_groups(summaries: list[layout.Summary], as_json: bool, *, empty: str) -> None:
+    if as_json:
+        click.echo(json.dumps(summaries))
+        return
+    click.echo(strip_controls("\n".join(layout.lay_out_groups(summaries)) or empty))

@@ -11,6 +11,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from io import BufferedReader
 from pathlib import Path
 from typing import Any
@@ -182,10 +183,9 @@ def stop_daemon(wait_s: float) -> int | None:
         except (OSError, AttributeError):  # gone already, or a kernel without them
             process = -1
         limit_s = wait_s + STOP_SLACK_S
-        try:
+        # It may be gone before its answer is out; what counts is waited for below.
+        with suppress(ConnectionLost):
             client.call("daemon/stop", {"wait_s": wait_s}, limit_s=limit_s)
-        except ConnectionLost:
-            pass  # it may be gone before its answer is out; what counts is waited for below
     if not _wait_for_end(process, limit_s):
         raise Failed(
             TIME_LIMIT,

@@ -41,13 +41,13 @@ def daemon(home: Path) -> Iterator[FakeDaemon]:
 
 
 @pytest.fixture
-def ask(home: Path, capsys: pytest.CaptureFixture[str]) -> Ask:
+def ask(home: Path, capfd: pytest.CaptureFixture[str]) -> Ask:
     """Run a command line in this process."""
 
     def run(*words: str) -> Result:
-        capsys.readouterr()
+        capfd.readouterr()
         code = main(list(words))
-        out, err = capsys.readouterr()
+        out, err = capfd.readouterr()
         return Result(code, out, err)
 
     return run

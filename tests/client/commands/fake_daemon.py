@@ -12,6 +12,7 @@ import socket
 import threading
 import uuid
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,7 @@ class FakeDaemon:
         models: the rows of `model/list`.
         blobs: what `blob/read` reads from, by digest.
         answer: what the model says to a prompt, in pieces.
+        after_turn: called when a prompt that was sent has had its answer.
         hold: cleared, an answer stops before its last piece until it is set.
     """
 
@@ -69,6 +71,7 @@ class FakeDaemon:
         self.refusals: dict[str, Refusal] = {}
         self.boot_id = str(uuid.uuid4())
         self.answer: Callable[[str], list[str]] = lambda text: ["You said: ", text]
+        self.after_turn: Callable[[], None] = lambda: None
         self.hold = threading.Event()
         self.hold.set()
         self.partial: dict[str, Map] = {}
@@ -144,10 +147,12 @@ class FakeDaemon:
 
     def publish(self, conversation_id: str, method: str, params: Map) -> None:
         """Send a notification to whoever subscribed."""
-        needed = {each.name for each in dataclasses.fields(NOTIFICATIONS[method].params)}
-        assert needed <= set(params), f"{method} lacks {needed - set(params)}"
+        shape = NOTIFICATIONS[method].params
+        missing = find_required(shape) - set(params)
+        assert not missing, f"{method} lacks {sorted(missing)}"
         for connection in self._subscribers.get(conversation_id, []):
-            connection.sendall(encode_notification(method, params))
+            with suppress(OSError):  # it has just left
+                connection.sendall(encode_notification(method, params))
 
     def say(self, conversation_id: str, text: str, *, turn_id: str | None = None) -> str:
         """A whole turn: the prompt, the model's answer in deltas, its end."""
@@ -234,22 +239,32 @@ class FakeDaemon:
             thread.start()
 
     def _serve(self, connection: socket.socket) -> None:
+        try:
+            self._read(connection)
+        finally:
+            with self._lock, connection:
+                if connection in self.connections:
+                    self.connections.remove(connection)
+                for subscribers in self._subscribers.values():
+                    if connection in subscribers:
+                        subscribers.remove(connection)
+
+    def _read(self, connection: socket.socket) -> None:
         reader = FrameReader()
         greeted = False
-        with connection:
-            while True:
-                try:
-                    data = connection.recv(65536)
-                except OSError:
+        while True:
+            try:
+                data = connection.recv(65536)
+            except OSError:
+                return
+            if not data:
+                return
+            for message in reader.feed(data):
+                assert isinstance(message, Request)
+                assert greeted or message.method == "hello"
+                greeted = True
+                if not self._answer(connection, message):
                     return
-                if not data:
-                    return
-                for message in reader.feed(data):
-                    assert isinstance(message, Request)
-                    assert greeted or message.method == "hello"
-                    greeted = True
-                    if not self._answer(connection, message):
-                        return
 
     def _answer(self, connection: socket.socket, request: Request) -> bool:
         follow: Callable[[], None] | None = None
@@ -337,6 +352,7 @@ class FakeDaemon:
         def follow() -> None:
             self.accept(conversation_id, text, turn_id=turn_id)
             self.say(conversation_id, text, turn_id=turn_id)
+            self.after_turn()
 
         result = {
             "turn_id": turn_id,
@@ -455,9 +471,14 @@ def check_shape(shape: type, value: Mapping[str, Any]) -> None:
     fields = {each.name: each for each in dataclasses.fields(shape)}
     unknown = set(value) - set(fields)
     assert not unknown, f"{shape.__name__} has no {sorted(unknown)}"
-    missing = {
-        name
-        for name, each in fields.items()
-        if each.default is dataclasses.MISSING and each.default_factory is dataclasses.MISSING
-    } - set(value)
+    missing = find_required(shape) - set(value)
     assert not missing, f"{shape.__name__} lacks {sorted(missing)}"
+
+
+def find_required(shape: type) -> set[str]:
+    """The fields of a dataclass that have no default."""
+    return {
+        each.name
+        for each in dataclasses.fields(shape)
+        if each.default is dataclasses.MISSING and each.default_factory is dataclasses.MISSING
+    }

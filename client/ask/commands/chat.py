@@ -1,0 +1,260 @@
+"""`ask chat`: prompts line by line in one conversation, and a few commands.
+
+Plain: no editor of its own, no colours. A line that begins with `/` is a command
+and never a prompt; what commands do and show is kept as notices, which no model
+sees.
+"""
+
+import importlib
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from ask.commands.calls import (
+    Map,
+    complete_conversation,
+    need_terminal,
+    open_client,
+    resolve,
+    start_turn,
+)
+from ask.commands.help import Command, Example
+from ask.commands.layout import count, name_conversation
+from ask.commands.models import NO_MODELS, fetch_models, lay_out_models
+from ask.exits import DONE, INTERRUPTED, PIPE_CLOSED, TERMINATED, USAGE, Failed
+from ask.fast.caller import find_terminal, make_key
+from ask.protocol import errors
+from ask.terminal import strip_controls
+
+if TYPE_CHECKING:
+    from ask.connection import Client
+    from ask.follow import End
+
+MARK = "> "
+HELP = """\
+/help         this list
+/models       the models that could answer
+/clear        begin again: the model sees nothing of what was said before
+/exit         leave (also: exit, Ctrl-D)
+Any other line is a prompt. Ctrl-C stops an answer."""
+
+
+@click.command(
+    "chat",
+    cls=Command,
+    examples=[
+        Example("printf '/models\\n/exit\\n' | ask chat"),
+        Example("echo 'Why is the sky blue?' | ask chat -s work"),
+    ],
+    codes=[
+        errors.FAILED,
+        errors.NOT_FOUND,
+        errors.CREDENTIALS,
+        errors.OVERFLOW,
+        errors.NO_DAEMON,
+        errors.STORAGE,
+        errors.PIPE_CLOSED,
+    ],
+)
+@click.argument(
+    "conversation", metavar="[ID]", required=False, shell_complete=complete_conversation
+)
+@click.option("-c", "--continue", "again", is_flag=True, help="This terminal's last conversation.")
+@click.option(
+    "-s",
+    "--session",
+    metavar="NAME|ID",
+    shell_complete=complete_conversation,
+    help="This conversation; a new name makes one.",
+)
+@click.option("-m", "--model", metavar="NAME", help="The model that answers.")
+@click.option("-S", "--system", metavar="TEXT", help="A system prompt.")
+def chat_command(
+    conversation: str | None,
+    again: bool,
+    session: str | None,
+    model: str | None,
+    system: str | None,
+) -> int:
+    """Talk line by line; /help lists the commands.
+
+    Without ID, -c or -s a new conversation begins. A script may give the lines on
+    standard input; the code is then that of the last line that failed.
+    """
+    if sum([conversation is not None, again, session is not None]) > 1:
+        raise click.UsageError("give one of ID, -c and -s")
+    options = {name: value for name, value in (("model", model), ("system", system)) if value}
+    found = find_conversation(conversation, again=again, session=session)
+    chat = Chat(found, options)
+    if chat.interactive:
+        where = "a new conversation" if found is None else name_conversation(found)
+        click.echo(strip_controls(f"Chat in {where}. /help lists the commands."), err=True)
+    return chat.run()
+
+
+def find_conversation(conversation: str | None, *, again: bool, session: str | None) -> Map | None:
+    """The conversation that is meant, created if it has a new name; None: one to be begun."""
+    target: Map
+    if again:
+        target = {"kind": "terminal", "value": need_terminal()}
+    elif session is not None:
+        target = {"kind": "session", "value": session, "create": True}
+    elif conversation is None:
+        return None
+    with open_client() as client:
+        if conversation is not None:
+            return resolve(client, conversation)
+        return client.call(
+            "conversation/resolve", {"target": target, "bind": find_terminal(os.environ)}
+        )
+
+
+class Chat:
+    """One chat: where it goes on, and how it has gone.
+
+    Attributes:
+        interactive: a person types; else a script's lines are read.
+        code: that of the last line that failed.
+    """
+
+    def __init__(self, found: Map | None, options: Map) -> None:
+        self._id: str | None = None if found is None else str(found["id"])
+        self._options = options
+        self._keeps_notices: bool | None = None
+        self.interactive = sys.stdin.isatty()
+        self.code = DONE
+
+    def run(self) -> int:
+        """Read lines to their end; the exit code."""
+        from ask.fast.run import StdoutClosed
+
+        if self.interactive:
+            importlib.import_module("readline")  # for what it does to input()
+        while True:
+            try:
+                line = self._read_line()
+                if line is None or not self._take(line.strip()):
+                    break
+            except KeyboardInterrupt:
+                click.echo("\n(/exit or Ctrl-D leaves)", err=True)
+            except StdoutClosed:
+                return PIPE_CLOSED
+            except Failed as error:
+                if error.code in (errors.NO_DAEMON, TERMINATED):
+                    raise
+                self._fail(error.code, error.message)
+                if error.hint:
+                    click.echo(strip_controls(error.hint), err=True)
+        return DONE if self.interactive else self.code
+
+    def _read_line(self) -> str | None:
+        if self.interactive and sys.stdout.isatty():
+            try:
+                return input(MARK)
+            except EOFError:
+                click.echo()
+                return None
+        sys.stdout.flush()
+        try:
+            return sys.stdin.readline() or None
+        except UnicodeDecodeError:
+            raise Failed(USAGE, "A line of standard input is not valid UTF-8.") from None
+
+    def _take(self, line: str) -> bool:
+        """Act on a line; false: leave."""
+        word, _, _ = line.partition(" ")
+        if not line:
+            return True
+        if line in ("exit", "/exit"):
+            if self._id is not None:
+                self._note(f"User executed command: {line}")
+            return False
+        # `/etc/passwd is ...` is a prompt: no command has a second slash.
+        if not word.startswith("/") or "/" in word[1:]:
+            self._ask(line)
+            return True
+        match line.split():
+            case ["/help"]:
+                self._note(f"User executed command: {line}")
+                click.echo(HELP)
+                self._note("User viewed help", level="result")
+            case ["/models"] | ["/models", "list"]:
+                self._show_models(line)
+            case ["/clear"]:
+                self._clear(line)
+            case _:
+                self._fail(USAGE, f"Unknown command: {line} (/help lists them)")
+        return True
+
+    def _ask(self, text: str) -> None:
+        """Send a prompt and show its answer; Ctrl-C ends that turn alone."""
+        end = self._follow(text)
+        if end.code == TERMINATED:
+            raise Failed(TERMINATED, "Terminated.")
+        if end.code == INTERRUPTED:
+            self.code = INTERRUPTED
+            click.echo("(interrupted)", err=True)
+        elif end.code != DONE:
+            self._fail(end.code, end.message or f"The turn ended with code {end.code}.")
+
+    def _follow(self, text: str) -> "End":
+        from ask.connection import Client
+        from ask.fast.run import Carried, write_all
+        from ask.follow import Follower
+        from ask.render import Screen
+
+        key = make_key()
+        target: Map = {"kind": "new"} if self._id is None else {"kind": "id", "value": self._id}
+
+        def start(client: Client) -> Map:
+            accepted = start_turn(client, target, text, key=key, options=self._options, follow=True)
+            self._id = str(accepted["conversation_id"])
+            return accepted
+
+        sys.stdout.flush()  # what follows is written past it
+        carried = Carried(key)
+        end = Follower(connect=Client.connect, start=start, screen=Screen(), carried=carried).run()
+        if carried.answer is not None and carried.answer.line_open:
+            write_all(1, b"\n")
+        return end
+
+    def _show_models(self, line: str) -> None:
+        self._note(f"User executed command: {line}")
+        with open_client() as client:
+            page = fetch_models(client)
+        for warning in page["warnings"]:
+            click.echo(strip_controls(warning), err=True)
+        click.echo(strip_controls("\n".join(lay_out_models(page["data"])) or NO_MODELS))
+        self._note(f"Command result: {count(len(page['data']), 'model')} available", level="result")
+
+    def _clear(self, line: str) -> None:
+        self._note(f"User executed command: {line}")
+        with open_client() as client:
+            client.call("conversation/clear", {"conversation_id": self._begin(client)})
+        click.echo("The next prompt starts afresh; the history is kept.")
+        self._note("Command result: view cleared", level="result")
+
+    def _note(self, text: str, *, level: str = "command") -> None:
+        """Keep a notice, unless the settings say not to."""
+        with open_client() as client:
+            if self._keeps_notices is None:
+                settings = client.call("config/read")["settings"]
+                self._keeps_notices = settings.get("persist_special_commands", True) is not False
+            if self._keeps_notices:
+                params = {"conversation_id": self._begin(client), "text": text, "level": level}
+                client.call("conversation/note", params)
+
+    def _begin(self, client: "Client") -> str:
+        """The conversation's id; it is created by the first thing that needs it."""
+        if self._id is None:
+            created = client.call(
+                "conversation/create", {**self._options, "terminal": find_terminal(os.environ)}
+            )
+            self._id = str(created["id"])
+        return self._id
+
+    def _fail(self, code: int, message: str) -> None:
+        self.code = code
+        click.echo(strip_controls(message), err=True)

@@ -1,0 +1,148 @@
+"""What is stored: listed, shown in both forms, deleted only when that was meant."""
+
+import hashlib
+import io
+import json
+import sys
+
+import pytest
+
+from tests.client.commands.conftest import Ask
+from tests.client.commands.fake_daemon import FakeDaemon
+
+
+class Typed(io.StringIO):
+    """Lines that a person types: a stdin that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_list_ends_with_the_total(daemon: FakeDaemon, ask: Ask) -> None:
+    first, second = daemon.create("one"), daemon.create("two")
+    lines = ask("history", "list").out.splitlines()
+    assert [line[:8] for line in lines[:-1]] == [second[:8], first[:8]]
+    assert "fake (echo)" in lines[0]
+    assert lines[-1] == "Total: 2 conversation(s)"
+    assert [row["name"] for row in json.loads(ask("history", "list", "--json").out)] == [
+        "two",
+        "one",
+    ]
+
+
+def test_list_reads_every_page_and_no_more_than_asked(daemon: FakeDaemon, ask: Ask) -> None:
+    for number in range(450):
+        daemon.create(f"c{number}")
+    lines = ask("history", "list").out.splitlines()
+    assert len(lines) == 451
+    assert lines[-1] == "Total: 450 conversation(s)"
+    daemon.calls.clear()
+    few = ask("history", "list", "-n", "3").out.splitlines()
+    assert len(few) == 4
+    assert few[-1] == "Total: 450 conversation(s)"
+    assert len(daemon.called("conversation/list")) == 1
+
+
+def test_an_empty_history(daemon: FakeDaemon, ask: Ask) -> None:
+    empty = 'No saved conversations.\nCreate one: ask "..."\n'
+    assert ask("history", "list").out == empty
+    assert ask("history", "list", "--json").out == "[]\n"
+
+
+def test_show_reads_all_pages_and_keeps_indices(daemon: FakeDaemon, ask: Ask) -> None:
+    conversation_id = daemon.create("work")
+    for number in range(120):
+        daemon.say(conversation_id, f"question {number}")
+    out = ask("history", "show", "work", "-n", "2").out
+    assert "Messages: 240 total\nShowing: last 2 messages\n" in out
+    assert "[239] USER\n    Content: question 119\n" in out
+    assert "[240] ASSISTANT\n    Content: You said: question 119\n" in out
+    assert "[238]" not in out
+    assert len(daemon.called("conversation/read")) > 2
+
+
+def test_show_takes_the_id_and_the_limit_by_name_too(daemon: FakeDaemon, ask: Ask) -> None:
+    conversation_id = daemon.create("work")
+    daemon.say(conversation_id, "hello")
+    plain = ask("history", "show", conversation_id, "-n", "1").out
+    assert ask("history", "show", "--id", conversation_id, "--limit", "1").out == plain
+    assert ask("history", "show").code == 2
+    assert ask("history", "show", "work", "--id", "work").code == 2
+
+
+def test_show_raw_is_one_object_with_everything(daemon: FakeDaemon, ask: Ask) -> None:
+    conversation_id = daemon.create("work")
+    content = ("lang " * 1000).encode()
+    digest = hashlib.sha256(content).hexdigest()
+    daemon.blobs[digest] = content
+    parts = [
+        {"type": "text", "text": "see"},
+        {"type": "blob", "sha256": digest, "bytes": len(content), "media_type": "text/plain"},
+        {"type": "blob", "sha256": "0" * 64, "bytes": 9, "media_type": "image/png"},
+    ]
+    item = {"type": "user_message", "id": "a.0", "parts": parts}
+    daemon.append(conversation_id, "prompt_accepted", turn_id="a", key="k", items=[item])
+    daemon.say(conversation_id, "x" * 700)
+    record = json.loads(ask("history", "show", "work", "--raw").out)
+    assert set(record) == {"id", "title", "name", "model", "message_count", "messages"}
+    assert (record["id"], record["name"]) == (conversation_id, "work")
+    first, prompt, answer = record["messages"]
+    assert first["content"] == f"see\n\n{content.decode()}\n\n[blob image/png, 9 bytes]"
+    assert (prompt["role"], prompt["content"]) == ("user", "x" * 700)
+    assert (answer["role"], answer["content"]) == ("assistant", "You said: " + "x" * 700)
+    last = json.loads(ask("history", "show", "work", "--raw", "-n", "1").out)
+    assert (last["message_count"], len(last["messages"])) == (3, 1)
+    short = ask("history", "show", "work").out
+    assert "[blob text/plain, 5000 bytes]" in short
+    assert "... (700 chars total)" in short
+
+
+def test_show_takes_control_sequences_out(daemon: FakeDaemon, ask: Ask) -> None:
+    conversation_id = daemon.create("work")
+    daemon.say(conversation_id, "\x1b]0;owned\x07\x1b[31mred")
+    out = ask("history", "show", "work").out
+    assert "\x1b" not in out
+    assert "owned" not in out
+    assert "red" in out
+
+
+def test_delete_with_yes(daemon: FakeDaemon, ask: Ask) -> None:
+    keep = daemon.create("keep")
+    daemon.create("one")
+    daemon.create("two")
+    result = ask("history", "delete", "one", "two", "--yes")
+    assert (result.code, result.out) == (0, "")
+    assert result.err == "Deleted 2 conversations.\n"
+    assert list(daemon.events) == [keep]
+
+
+def test_delete_deletes_nothing_if_one_is_not_there(daemon: FakeDaemon, ask: Ask) -> None:
+    daemon.create("one")
+    result = ask("history", "delete", "one", "nobody", "--yes", "--json")
+    assert result.code == 3
+    assert json.loads(result.out)["code"] == 3
+    assert len(daemon.events) == 1
+
+
+def test_delete_without_a_terminal_wants_yes(
+    daemon: FakeDaemon, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    daemon.create("one")
+    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
+    result = ask("history", "delete", "one")
+    assert result.code == 2
+    assert "--yes" in result.err
+    assert len(daemon.events) == 1
+
+
+@pytest.mark.parametrize(("typed", "left"), [("y\n", 0), ("yes\n", 0), ("n\n", 1), ("", 1)])
+def test_delete_asks_on_a_terminal(
+    daemon: FakeDaemon, ask: Ask, monkeypatch: pytest.MonkeyPatch, typed: str, left: int
+) -> None:
+    conversation_id = daemon.create("one")
+    monkeypatch.setattr(sys, "stdin", Typed(typed))
+    result = ask("history", "delete", "one")
+    assert result.code == 0
+    assert conversation_id[:8] in result.err
+    assert "Delete 1 conversation for good? [y/N]" in result.err
+    assert len(daemon.events) == left

@@ -1,0 +1,152 @@
+"""Events become the messages that a person would say there were."""
+
+from typing import Any
+
+from ask.transcript import (
+    Call,
+    describe_blob,
+    encode_message,
+    read_content,
+    read_item,
+    read_messages,
+)
+
+Map = dict[str, Any]
+
+
+def number(*events: Map) -> list[Map]:
+    """The events with seq and time, as the daemon sends them."""
+    return [{"seq": n, "at": 100.0 + n, "version": 1, **e} for n, e in enumerate(events, 1)]
+
+
+def prompt(turn_id: str, text: str) -> Map:
+    item = {
+        "type": "user_message",
+        "id": f"{turn_id}.0",
+        "parts": [{"type": "text", "text": text}],
+    }
+    return {"type": "prompt_accepted", "turn_id": turn_id, "key": turn_id, "items": [item]}
+
+
+def started(turn_id: str, attempt: int = 1) -> Map:
+    return {"type": "turn_started", "turn_id": turn_id, "attempt": attempt}
+
+
+def answer(turn_id: str, text: str, **fields: Any) -> Map:
+    item = {
+        "type": "assistant_message",
+        "id": f"{turn_id}.1",
+        "parts": [{"type": "text", "text": text}],
+    }
+    return {"type": "item_added", "turn_id": turn_id, "completion": 1, "item": item, **fields}
+
+
+def notice(text: str) -> Map:
+    item = {"type": "notice", "id": text, "text": text}
+    return {"type": "item_added", "turn_id": None, "item": item}
+
+
+def said(*events: Map) -> list[str]:
+    return [
+        f"{each.role}: {read_content(each, describe_blob)}"
+        for each in read_messages(number(*events))
+    ]
+
+
+def test_a_turn_is_a_question_and_its_answer() -> None:
+    assert said(prompt("a", "why?"), started("a"), answer("a", "because")) == [
+        "user: why?",
+        "assistant: because",
+    ]
+
+
+def test_a_queued_prompt_stands_behind_the_answer_that_runs() -> None:
+    events = [prompt("a", "1"), started("a"), prompt("b", "2"), answer("a", "one")]
+    assert said(*events) == ["user: 1", "assistant: one", "user: 2"]
+    assert said(*events, notice("n"), started("b"), answer("b", "two")) == [
+        "user: 1",
+        "assistant: one",
+        "system: n",
+        "user: 2",
+        "assistant: two",
+    ]
+
+
+def test_a_withdrawn_prompt_was_never_said() -> None:
+    withdrawn = {"type": "prompt_withdrawn", "turn_id": "b"}
+    assert said(prompt("a", "1"), prompt("b", "2"), withdrawn) == ["user: 1"]
+
+
+def test_a_superseded_text_is_replaced() -> None:
+    assert said(
+        prompt("a", "1"),
+        started("a"),
+        answer("a", "on", status="superseded"),
+        started("a", attempt=2),
+        answer("a", "one"),
+    ) == ["user: 1", "assistant: one"]
+
+
+def test_two_items_of_one_id_are_one_message() -> None:
+    assert said(prompt("a", "1"), started("a"), answer("a", "x"), answer("a", "y")) == [
+        "user: 1",
+        "assistant: y",
+    ]
+
+
+def test_an_item_of_a_turn_that_was_never_accepted_is_shown() -> None:
+    assert said(answer("lost", "still here")) == ["assistant: still here"]
+
+
+def test_what_is_unknown_is_passed_over() -> None:
+    unknown = {"type": "item_added", "turn_id": "a", "item": {"type": "hologram", "id": "h"}}
+    assert said({"type": "tomorrow"}, prompt("a", "1"), unknown) == ["user: 1"]
+
+
+def test_calls_outputs_and_interruptions_are_kept() -> None:
+    item = {
+        "type": "assistant_message",
+        "id": "a.1",
+        "calls": [{"call_id": "c1", "name": "add", "arguments": "{}"}],
+    }
+    event = {"type": "item_added", "at": 5.0, "turn_id": "a", "status": "interrupted"}
+    message = read_item(item, event)
+    assert message is not None
+    assert message.calls == (Call("c1", "add", "{}"),)
+    assert message.interrupted
+    assert encode_message(message, "") == {
+        "role": "assistant",
+        "content": "",
+        "tool_calls": [{"id": "c1", "name": "add", "arguments": "{}"}],
+        "at": 5.0,
+    }
+    output = read_item(
+        {"type": "tool_output", "id": "a.1.0", "call_id": "c1", "name": "add", "parts": []}, event
+    )
+    assert output is not None
+    assert encode_message(output, "4") == {
+        "role": "tool",
+        "content": "4",
+        "tool_call_id": "c1",
+        "at": 5.0,
+    }
+
+
+def test_parts_are_set_apart_and_blobs_are_named() -> None:
+    item = {
+        "type": "user_message",
+        "id": "u",
+        "parts": [
+            {"type": "text", "text": "what failed?"},
+            {"type": "text", "text": "line\n", "name": "stdin"},
+            {"type": "blob", "sha256": "ab", "bytes": 300_000, "media_type": "text/plain"},
+        ],
+    }
+    message = read_item(item, {"at": 1})
+    assert message is not None
+    assert read_content(message, describe_blob) == (
+        "what failed?\n\nline\n\n[blob text/plain, 300000 bytes]"
+    )
+    assert describe_blob({"name": "a.txt", "bytes": 3, "media_type": "text/plain"}) == (
+        "[blob a.txt, text/plain, 3 bytes]"
+    )
