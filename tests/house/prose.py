@@ -67,12 +67,16 @@ def find_missing_paths(name: str, prose: str) -> list[str]:
     return found
 
 
-def read_commands(text: str) -> Iterator[list[str]]:
-    """Yield the arguments of every `ask ...` that a page shows."""
+def read_examples(text: str) -> Iterator[list[str]]:
+    """Yield the arguments of every `ask ...` in a page's blocks of shell: they should run."""
     for language, block in FENCE.findall(text):
         if language in SHELLS:
             for line in block.replace("\\\n", " ").splitlines():
                 yield from split_line(line)
+
+
+def read_mentions(text: str) -> Iterator[list[str]]:
+    """Yield the arguments of every `ask ...` in a sentence: they may lack what is needed."""
     for span in SPAN.findall(FENCE.sub("", text)):
         if span.startswith("ask "):
             yield from split_line(span)

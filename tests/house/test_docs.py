@@ -35,6 +35,19 @@ def parse(arguments: list[str]) -> None:
         context = command.make_context(name, rest, parent=context)
 
 
+def find_refusal(arguments: list[str], *, whole: bool = True) -> list[str]:
+    """Why click refuses a command line, if it does; not `whole`: it may lack arguments."""
+    try:
+        parse(arguments)
+    except click.exceptions.Exit:
+        return []  # --help and --version end at once
+    except click.MissingParameter as error:
+        return [error.format_message()] if whole else []
+    except click.UsageError as error:
+        return [error.format_message()]
+    return []
+
+
 def name_of(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
@@ -51,14 +64,14 @@ def test_paths_exist(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_commands_are_understood(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
     refused = []
-    for arguments in prose.read_commands(page.read_text(encoding="utf-8")):
-        try:
-            parse(arguments)
-        except click.exceptions.Exit:
-            pass  # --help and --version end at once
-        except click.UsageError as error:
-            refused.append(f"ask {' '.join(arguments)}: {error.format_message()}")
+    for arguments in prose.read_examples(text):
+        refused += [f"ask {' '.join(arguments)}: {why}" for why in find_refusal(arguments)]
+    for arguments in prose.read_mentions(text):
+        refused += [
+            f"ask {' '.join(arguments)}: {why}" for why in find_refusal(arguments, whole=False)
+        ]
     assert not refused, "\n".join(refused)
 
 
@@ -116,15 +129,21 @@ def test_command_lines_are_read_as_a_shell_reads_them() -> None:
         "```\n"
         "```toml\nask = 1\n```\n"
     )
-    assert list(prose.read_commands(page)) == [
+    assert list(prose.read_examples(page)) == [
         ["a | b", "-s", "work"],
         ["-q", "--raw", "hello"],
-        ["list"],
     ]
+    assert list(prose.read_mentions(page)) == [["list"]]
 
 
-@pytest.mark.parametrize("line", ["ask list all primes", "ask -c list", "ask -s", "ask jobs list"])
+@pytest.mark.parametrize(
+    "line", ["ask list all primes", "ask -c list", "ask -s", "ask jobs list", "ask attach"]
+)
 def test_planted_wrong_command_is_found(line: str) -> None:
     (arguments,) = prose.split_line(line)
-    with pytest.raises(click.UsageError):
-        parse(arguments)
+    assert find_refusal(arguments)
+
+
+def test_mention_may_lack_what_an_example_needs() -> None:
+    assert find_refusal(["attach"], whole=False) == []
+    assert find_refusal(["attach", "a", "b"], whole=False) != []
