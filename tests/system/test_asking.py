@@ -190,7 +190,7 @@ def test_a_failed_prompt_does_not_poison_the_conversation(world: World) -> None:
 def test_verbose_logs_to_standard_error(world: World) -> None:
     result = world.ok("-v", "ECHO:words")
     assert result.out.strip() == "words"
-    assert "askd.sock" in result.err
+    assert f"pid {world.daemon_pid()}" in result.err
 
 
 def test_a_reader_that_goes_away_does_not_end_the_turn(world: World) -> None:
