@@ -40,7 +40,7 @@ from askd.core.turn import (
 from tests.core.turn_world import INTERRUPT, Violation, World, accept, check_log, record, starts
 
 INTERLEAVINGS = 10_000
-"""About a second; each has up to some dozens of inputs."""
+"""About two seconds; each has up to some dozens of inputs."""
 
 CALL = ToolCall("a", "f", "{}")
 OTHER = ToolCall("b", "g", "{}")
@@ -409,6 +409,26 @@ def test_steering_while_asking_cancels_and_asks_again() -> None:
     assert commands[-1] == CallModel(2, "t.2")
     # The next one can be cancelled again.
     assert machine.feed(steer()) == [CancelModel()]
+
+
+def test_after_steering_the_turn_takes_its_course() -> None:
+    machine = started()
+    machine.feed(steer())
+    machine.feed(CompletionCancelled())
+    assert machine.feed(CompletionEnded(say("", CALL), "calls"))[-1] == RunTool(CALL, "t.2.1")
+    assert machine.feed(ToolReturned(output()))[-1] == CallModel(3, "t.3")
+
+
+def test_a_whole_answer_that_raced_steering_is_complete_and_its_calls_do_not_run() -> None:
+    machine = started()
+    machine.feed(steer())
+    commands = machine.feed(CompletionEnded(say("So:", CALL), "calls"))
+    assert items_of(commands) == [
+        (replace(say("So:", CALL), id="t.1"), "complete"),
+        (interrupt_call(CALL, "t.1.1"), "complete"),
+        (steer().message, "complete"),
+    ]
+    assert commands[-1] == CallModel(2, "t.2")
 
 
 def test_steering_while_tools_run_lets_them_end() -> None:

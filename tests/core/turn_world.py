@@ -41,16 +41,8 @@ from askd.core.turn import (
     Turn,
 )
 
-STOPS: tuple[Stop, ...] = (
-    "end",
-    "calls",
-    "calls",
-    "calls",
-    "length",
-    "refusal",
-    "filtered",
-    "unknown",
-)
+# Most answers go on, so that most turns are long.
+STOPS: tuple[Stop, ...] = ("calls",) * 12 + ("end", "unknown", "length", "refusal", "filtered")
 # Empty, doubled, and one that looks like what a doubled one is renamed to.
 CALL_IDS = ("", "a", "a", "a#2", "b", "c", "call_1", "call_2", " ")
 ARGUMENTS = ("{}", '{"x": 1}', '{"x"', "", "[1]")
@@ -93,10 +85,11 @@ class World:
         self.finish: Finish | None = None
         self.usage = Usage()
         self.attempt = attempt
+        self.trouble = random.choice((0.0, 0.1, 0.5))
 
     def play(self) -> None:
         """Run to the end; some more or less impatient people watch."""
-        impatience = self.random.choice((0.0, 0.05, 0.3))
+        impatience = self.random.choice((0.0, 0.03, 0.1, 0.3))
         eloquence = self.random.choice((0.0, 0.1))
         started = False
         for _ in range(2000):
@@ -129,19 +122,19 @@ class World:
         number = asked.completion
         message = self.compose(asked.item_id)
         self.late.append(CompletionCancelled(message, number))
-        match self.random.randrange(8):
+        if self.random.random() >= self.trouble:
+            usage = self.random.choice((None, Usage(3, 2, 1)))
+            self.usage += usage or Usage()
+            return CompletionEnded(message, self.random.choice(STOPS), usage, number)
+        match self.random.randrange(4):
             case 0:
                 return CompletionFailed(Failure(5, "rate_limited", "Slow down."), message, number)
             case 1:
                 return CompletionFailed(Failure(1, "unavailable", "Gone."), None, number)
             case 2:
                 return CompletionCancelled(message, number)
-            case 3:
-                return CompletionCancelled(None, number)
             case _:
-                usage = self.random.choice((None, Usage(3, 2, 1)))
-                self.usage += usage or Usage()
-                return CompletionEnded(message, self.random.choice(STOPS), usage, number)
+                return CompletionCancelled(None, number)
 
     def answer_tool(self, run: RunTool) -> Input:
         del self.tools[run.call.call_id]
@@ -160,7 +153,7 @@ class World:
         random = self.random
         calls = tuple(
             ToolCall(random.choice(CALL_IDS), random.choice(("f", "g")), random.choice(ARGUMENTS))
-            for _ in range(random.choice((0, 0, 0, 1, 1, 2, 3)))
+            for _ in range(random.choice((0, 1, 1, 1, 2, 2, 3)))
         )
         return AssistantMessage(
             item_id,

@@ -114,7 +114,9 @@ def _plan_turn(
         )
         return _with_secrets(record, Retry(turn_id, record.attempt + 1, bodies))
     kept = [ItemAdded(turn_id, message, number, "interrupted") for number, message in partials]
-    return Close(turn_id, (*kept, *_end_turn(record)))
+    *outputs, end = _end_turn(record)
+    # Outputs first: nothing may stand between a call and its own.
+    return Close(turn_id, (*outputs, *kept, end))
 
 
 def _with_secrets(record: TurnRecord, plan: RunIt | Retry) -> Plan:
