@@ -18,6 +18,10 @@ from askd.store.queries import Reader
 class ModelLister(Protocol):
     """Knows which models there are; `providers.registry.Models` does."""
 
+    async def resolve(self, name: str | None, caller: Caller) -> Model:
+        """The model of that name, or the one that answers when none is given."""
+        ...
+
     async def list_models(self, caller: Caller) -> tuple[Sequence[Model], Sequence[str]]:
         """Every model, and a sentence for each provider that could not be asked."""
         ...
@@ -59,7 +63,6 @@ class House:
     Attributes:
         identity: what `hello` answers.
         reader: reads what is committed, for listings and old pages.
-        default_model: the name of the model that is used when none is asked for.
         clients: how many connections have said hello.
     """
 
@@ -69,5 +72,4 @@ class House:
     reader: Reader
     models: ModelLister
     host: Host
-    default_model: Callable[[], str | None]
     clients: Callable[[], int]

@@ -1,6 +1,7 @@
 """The models that a caller could talk to."""
 
 from ask.protocol.messages import ModelList, ModelPage
+from askd.errors import AskdError
 from askd.providers.registry import Caller
 from askd.server import wire
 from askd.server.house import House
@@ -11,8 +12,16 @@ async def list_all(house: House, peer: Peer, params: ModelList) -> ModelPage:
     """Every provider's models, and a warning for each provider that could not be asked."""
     caller = Caller(env=params.env or {}, secrets=params.secrets or {})
     models, warnings = await house.models.list_models(caller)
-    default = house.default_model()
+    default = await _find_default(house, caller)
     return ModelPage(
         data=[wire.describe_model(model, default=default) for model in models],
         warnings=list(warnings),
     )
+
+
+async def _find_default(house: House, caller: Caller) -> str | None:
+    """The name of the model that would answer; without one the listing is still a listing."""
+    try:
+        return (await house.models.resolve(None, caller)).name
+    except AskdError:
+        return None

@@ -1,0 +1,307 @@
+"""A whole server on fakes: sessions on a store in memory, and peers on memory streams.
+
+The peer speaks MessagePack-RPC straight from the `msgpack` library: it shares no
+code with the daemon, so that the two cannot agree on a mistake.
+"""
+
+import itertools
+from collections import deque
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import msgpack
+import trio
+import trio.testing
+
+from ask.protocol import CAPABILITIES, PROTOCOL
+from ask.protocol.messages import ConfigReadResult, DaemonStatus, HelloResult
+from askd.core.events import Event
+from askd.errors import BadConfig, NotFound
+from askd.providers.base import Model
+from askd.providers.credentials import Caller
+from askd.server import wire
+from askd.server.connection import Connection
+from askd.server.dispatch import Dispatch
+from askd.server.house import House
+from askd.sessions.admission import Admission
+from askd.sessions.needs import Means
+from askd.sessions.registry import Sessions
+from askd.store.job_queries import JobPage, JobRow
+from askd.store.memory import MemoryLog
+from askd.store.queries import ListPage
+from askd.tools.registry import Registry
+from tests.fakes.log import FakeStore
+from tests.fakes.models import ScriptedModels
+
+IDENTITY = HelloResult(
+    protocol=PROTOCOL, version="9.9", pid=42, boot_id="boot-1", capabilities=list(CAPABILITIES)
+)
+HELLO = {"client": "test", "version": "1", "protocol": PROTOCOL}
+
+
+class HouseStore(FakeStore):
+    """The store, with the listings that only the server asks for."""
+
+    job_rows: list[JobRow]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.job_rows = []
+
+    async def read_events(
+        self, conversation_id: str, *, after_seq: int, limit: int, limit_bytes: int
+    ) -> tuple[list[Event], bool]:
+        later = [event for event in await self.load(conversation_id) if event.seq > after_seq]
+        return later[:limit], len(later) > limit
+
+    async def list_conversations(self, *, cursor: str | None, limit: int) -> ListPage:
+        rows = list(reversed(self.rows()))
+        start = int(cursor or 0)
+        more = start + limit < len(rows)
+        return ListPage(
+            rows=rows[start : start + limit],
+            total=len(rows),
+            next_cursor=str(start + limit) if more else None,
+        )
+
+    async def jobs_page(self, *, cursor: str | None, limit: int) -> JobPage:
+        start = int(cursor or 0)
+        more = start + limit < len(self.job_rows)
+        return JobPage(
+            rows=self.job_rows[start : start + limit],
+            next_cursor=str(start + limit) if more else None,
+        )
+
+    async def job(self, job_id: str) -> JobRow:
+        for row in self.job_rows:
+            if row.id == job_id:
+                return row
+        raise NotFound(f"Job not found: id={job_id}", reason="job_not_found")
+
+
+class StoreReader:
+    """The store as `House.reader`: there `jobs` is a listing, in the fake it is the table."""
+
+    def __init__(self, store: HouseStore) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, "jobs_page" if name == "jobs" else name)
+
+
+class ListedModels(ScriptedModels):
+    """Scripted models that can be listed."""
+
+    async def list_models(self, caller: Caller) -> tuple[list[Model], list[str]]:
+        models = [await self.resolve(name, caller) for name in self.known]
+        guess = replace(models[-1].limits, known=False)
+        return [*models[:-1], replace(models[-1], limits=guess)], ["work: no answer"]
+
+
+@dataclass
+class FakeHost:
+    """The application around the server; remembers what it was told."""
+
+    draining: bool = False
+    told: list[tuple[str, float]] = field(default_factory=list)
+    settings: dict[str, Any] = field(default_factory=lambda: {"title": "off"})
+
+    async def status(self, *, clients: int) -> DaemonStatus:
+        await trio.lowlevel.checkpoint()
+        return DaemonStatus(
+            pid=42,
+            version="9.9",
+            protocol=PROTOCOL,
+            boot_id="boot-1",
+            uptime_s=1.5,
+            rss_bytes=1,
+            sessions=0,
+            jobs=0,
+            clients=clients,
+            socket="/s",
+            data="/d",
+            sqlite="3",
+            draining=self.draining,
+        )
+
+    def drain(self, wait_s: float) -> None:
+        self.draining = True
+        self.told.append(("drain", wait_s))
+
+    def stop(self, wait_s: float) -> None:
+        self.draining = True
+        self.told.append(("stop", wait_s))
+
+    def read_config(self) -> ConfigReadResult:
+        return ConfigReadResult(path="/c", settings=self.settings, warnings=[])
+
+    async def write_config(self, key: str, value: Any) -> ConfigReadResult:
+        if key not in self.settings:
+            raise BadConfig(f"There is no setting {key!r}.")
+        self.settings[key] = value
+        return self.read_config()
+
+
+@dataclass
+class Server:
+    """A house that is served, and means to connect to it."""
+
+    house: House
+    store: HouseStore
+    models: ListedModels
+    host: FakeHost
+    dispatch: Dispatch
+    nursery: trio.Nursery
+
+    def connect(self) -> "PeerStream":
+        """A connection over memory streams; the daemon's side runs until its end."""
+        ours, theirs = trio.testing.memory_stream_pair()
+        connection = Connection(theirs, self.dispatch)
+        self.nursery.start_soon(connection.run)
+        return PeerStream(ours, connection)
+
+    async def greet(self) -> "PeerStream":
+        """A connection that has said hello."""
+        peer = self.connect()
+        assert (await peer.call("hello", HELLO))["boot_id"] == "boot-1"
+        return peer
+
+
+class Refused(Exception):
+    """The daemon answered with an error."""
+
+    def __init__(self, error: dict[str, Any]) -> None:
+        super().__init__(error["message"])
+        self.code: int = error["code"]
+        self.message: str = error["message"]
+        self.data: dict[str, Any] = error["data"]
+        self.reason: str = error["data"]["reason"]
+
+
+class PeerStream:
+    """The other end of a connection: what is sent, and everything received, in order."""
+
+    def __init__(self, stream: Any, connection: Connection | None = None) -> None:
+        self.stream = stream
+        self.connection = connection
+        self.received: deque[list[Any]] = deque()
+        self._ids = itertools.count(1)
+        self._unpacker = msgpack.Unpacker()
+
+    async def send(self, method: str, params: Any, *, id: int | None = None) -> int:
+        """Send a request and do not wait."""
+        id = next(self._ids) if id is None else id
+        await self.stream.send_all(msgpack.packb([0, id, method, [params]]))
+        return id
+
+    async def next(self) -> list[Any]:
+        """The next message of any kind; raises `EndOfStream` at the end."""
+        if self.received:
+            return self.received.popleft()
+        while True:
+            for message in self._unpacker:
+                assert isinstance(message, list)
+                return message
+            data = await self.stream.receive_some()
+            if not data:
+                raise EndOfStream
+            self._unpacker.feed(data)
+
+    async def call(self, method: str, params: Any = None) -> Any:
+        """Send a request and wait for its answer; what comes meanwhile is kept in `received`."""
+        id = await self.send(method, params or {})
+        return await self.answer(id)
+
+    async def answer(self, id: int) -> Any:
+        """The result of the request of this id; raises `Refused`."""
+        kept: list[list[Any]] = []
+        while True:
+            message = await self.next()
+            if message[0] == 1 and message[1] == id:
+                self.received.extendleft(reversed(kept))
+                if message[2] is not None:
+                    assert message[3] is None
+                    raise Refused(message[2])
+                return message[3]
+            kept.append(message)
+
+    async def notification(self) -> tuple[str, dict[str, Any]]:
+        """The next message, which must be a notification."""
+        kind, method, (params,) = await self.next()
+        assert kind == 2
+        return method, params
+
+    async def follow(self, until: str) -> list[tuple[str, dict[str, Any]]]:
+        """Every notification up to the first event of type `until`."""
+        seen = []
+        while True:
+            method, params = await self.notification()
+            seen.append((method, params))
+            if method == "event" and params["type"] == until:
+                return seen
+
+    async def end(self) -> list[list[Any]]:
+        """Everything up to the end of the stream."""
+        seen = []
+        try:
+            while True:
+                seen.append(await self.next())
+        except EndOfStream:
+            return seen
+
+
+class EndOfStream(Exception):
+    """The daemon closed the connection."""
+
+
+@asynccontextmanager
+async def open_server(*, models: ListedModels | None = None) -> AsyncIterator[Server]:
+    """Serve a house until the block ends; then everything is cancelled."""
+    store, models, host = HouseStore(), models or ListedModels(), FakeHost()
+    numbers = itertools.count(1)
+
+    def new_id() -> str:
+        return f"{next(numbers):08x}-0000"
+
+    def observe(events: Iterable[Event]) -> None:
+        sessions.observe(list(events))
+
+    means = Means(
+        models=models,
+        tools=Registry(),
+        now=store.now,
+        new_id=new_id,
+        title_mode=lambda: "off",
+        turns=trio.CapacityLimiter(8),
+    )
+    memory = MemoryLog(observe=observe, now=store.now)
+    sessions = Sessions(
+        log=store, memory=memory, reader=store, means=means, encode=wire.encode_published
+    )
+    store.observe = observe
+    house = House(
+        identity=IDENTITY,
+        sessions=sessions,
+        admission=Admission(sessions, new_id=new_id),
+        reader=StoreReader(store),  # type: ignore[arg-type]  # what handlers use of it is there
+        models=models,
+        host=host,
+        clients=lambda: 1,
+    )
+    # In it: the sessions and every connection. The end of the block ends them.
+    async with trio.open_nursery() as nursery:
+        await nursery.start(sessions.run)
+        yield Server(house, store, models, host, Dispatch(house), nursery)
+        nursery.cancel_scope.cancel()
+
+
+def prompt(text: str = "hello", **more: Any) -> dict[str, Any]:
+    """The parameters of a `turn/start`."""
+    return {
+        "target": {"kind": "new"},
+        "key": f"key of {text}",
+        "parts": [{"type": "text", "text": text}],
+        **more,
+    }

@@ -1,0 +1,115 @@
+"""The outbox: order kept, bounds kept, nobody waited for but the writer."""
+
+import trio
+import trio.testing
+
+from askd.server import outbox
+from askd.server.outbox import NOTIFICATIONS_LIMIT, NOTIFICATIONS_LIMIT_BYTES, WRITE_BYTES, Outbox
+
+
+async def write_out(box: Outbox) -> bytes:
+    """All that is queued, as the peer would read it."""
+    ours, theirs = trio.testing.memory_stream_pair()
+    box.finish()
+    await box.write_all(ours)
+    await ours.send_eof()
+    return b"".join([bytes(data) async for data in theirs])
+
+
+async def test_frames_leave_in_the_order_in_which_they_came() -> None:
+    box = Outbox()
+    box.post(b"1")
+    assert box.offer(b"2", source="a", droppable=True)
+    box.post(b"3")
+    assert box.offer(b"4", source="a", droppable=False)
+    assert await write_out(box) == b"1234"
+
+
+async def test_the_writer_waits_for_more_until_it_is_finished() -> None:
+    box = Outbox()
+    ours, theirs = trio.testing.memory_stream_pair()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(box.write_all, ours)
+        for word in (b"one", b"two"):
+            box.post(word)
+            assert await theirs.receive_some() == word
+            await trio.testing.wait_all_tasks_blocked()
+        box.finish()
+
+
+async def test_too_many_frames_have_no_room() -> None:
+    box = Outbox()
+    for _ in range(NOTIFICATIONS_LIMIT):
+        assert box.offer(b"x", source="a", droppable=True)
+    assert not box.offer(b"x", source="b", droppable=False)
+    box.post(b"an answer is always taken")
+
+
+async def test_too_many_bytes_have_no_room_but_one_large_frame_has() -> None:
+    box = Outbox()
+    assert box.offer(b"x" * NOTIFICATIONS_LIMIT_BYTES, source="a", droppable=False)
+    assert not box.offer(b"x", source="a", droppable=True)
+    box = Outbox()
+    assert box.offer(b"x" * (NOTIFICATIONS_LIMIT_BYTES + 1), source="a", droppable=False)
+    box = Outbox()
+    assert box.offer(b"x", source="a", droppable=True)
+    assert not box.offer(b"x" * NOTIFICATIONS_LIMIT_BYTES, source="a", droppable=False)
+
+
+async def test_what_is_dropped_makes_room_and_what_must_stay_stays() -> None:
+    box = Outbox()
+    half = b"x" * (NOTIFICATIONS_LIMIT_BYTES // 2)
+    assert box.offer(half, source="a", droppable=True)
+    assert box.offer(b"event", source="a", droppable=False)
+    assert box.offer(b"other", source="b", droppable=True)
+    box.post(b"answer")
+    assert not box.offer(half, source="a", droppable=True)
+    box.drop_from("a")
+    assert box.offer(half, source="b", droppable=True)
+    assert await write_out(box) == b"eventotheranswer" + half
+
+
+async def test_what_was_written_makes_room() -> None:
+    box = Outbox()
+    ours, theirs = trio.testing.memory_stream_pair()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(box.write_all, ours)
+        for _ in range(3):
+            assert box.offer(b"x" * NOTIFICATIONS_LIMIT_BYTES, source="a", droppable=True)
+            await trio.testing.wait_all_tasks_blocked()
+        box.finish()
+    del theirs
+
+
+async def test_each_frame_says_when_it_has_been_written() -> None:
+    box = Outbox()
+    written: list[str] = []
+    box.post(b"1", on_sent=lambda: written.append("1"))
+    box.post(b"2" * (WRITE_BYTES + 1), on_sent=lambda: written.append("2"))
+    assert written == []
+    assert len(await write_out(box)) == WRITE_BYTES + 2
+    assert written == ["1", "2"]
+
+
+async def test_a_peer_that_does_not_read_is_given_up(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    class Stuck(trio.abc.SendStream):
+        async def send_all(self, data: object) -> None:
+            await trio.sleep_forever()
+
+        async def wait_send_all_might_not_block(self) -> None:
+            """Never asked."""
+
+        async def aclose(self) -> None:
+            """Never asked."""
+
+    box = Outbox()
+    box.post(b"x")
+    began = trio.current_time()
+    try:
+        await box.write_all(Stuck())
+    except trio.TooSlowError:
+        assert trio.current_time() - began == outbox.WRITE_LIMIT_S
+    else:
+        raise AssertionError("the write was not stuck")
