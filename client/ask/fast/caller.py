@@ -6,6 +6,7 @@ The tables are those of `ask.protocol.names`, and `first_socket` is the head of
 
 import _socket
 import os
+import sys
 
 import ask
 from ask.fast import codec
@@ -71,17 +72,22 @@ def _is_own_directory(path: str, uid: int) -> bool:
     return path[0] == "/" and status.st_uid == uid and status.st_mode & 0o170000 == 0o040000
 
 
-def open_socket(environ: "Mapping[str, str]") -> "_socket.socket | None":
-    """Connect to this user's daemon; None: there is none at the first place, or it is another's."""
+def open_socket(
+    environ: "Mapping[str, str]", *, quiet_s: float = QUIET_S
+) -> "_socket.socket | None":
+    """Connect to this user's daemon; None: there is none at the first place, or it is another's.
+
+    A read from it that gets nothing for `quiet_s` raises `OSError`.
+    """
     path = first_socket(environ)
     if path is None:
         return None
     stream = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)
     try:
-        stream.settimeout(CONNECT_LIMIT_S)
+        _limit(stream, _socket.SO_SNDTIMEO, CONNECT_LIMIT_S)
+        _limit(stream, _socket.SO_RCVTIMEO, quiet_s)
         stream.connect(path)
         peer = stream.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
-        stream.settimeout(QUIET_S)
     except OSError:
         stream.close()
         return None
@@ -89,6 +95,14 @@ def open_socket(environ: "Mapping[str, str]") -> "_socket.socket | None":
         stream.close()
         return None
     return stream
+
+
+def _limit(stream: "_socket.socket", option: int, limit_s: float) -> None:
+    """Let the kernel limit a wait (`OSError` after it): `settimeout` would poll at every call."""
+    seconds = int(limit_s)
+    microseconds = int((limit_s - seconds) * 1e6)
+    timeval = b"".join([n.to_bytes(8, sys.byteorder) for n in (seconds, microseconds)])
+    stream.setsockopt(_socket.SOL_SOCKET, option, timeval)
 
 
 def _uid_of(credentials: bytes) -> int:

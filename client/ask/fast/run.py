@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 else:
     import _signal  # in C, and loaded already; `signal` itself would bring `enum`
 
-CHUNK_BYTES = 64 * 1024
+CHUNK_BYTES = 16 * 1024
 GRACE_S = 10.0
 """How long after `--timeout` the daemon may take to end the turn itself."""
 
@@ -148,15 +148,16 @@ def run_prompt(words: "Words", environ: "Mapping[str, str]") -> "int | Carried":
     turn = _Turn(words, Carried(words.key or caller.make_key()))
     before = turn.install()
     try:
-        return turn.run(environ)
+        result = turn.run(environ)
     except StdoutClosed:
         return PIPE_CLOSED
     except StdoutFailed as failure:
         turn.carried.broken = str(failure)
-        return turn.carried
-    finally:
+        result = turn.carried
+    if isinstance(result, Carried):
         for number, handler in before:
             _signal.signal(number, handler)
+    return result
 
 
 class _Turn:
@@ -166,6 +167,7 @@ class _Turn:
         self.words = words
         self.carried = carried
         self.stream: Any = None
+        self.ready: list[str] = []
         self.plain = words.raw and not os.isatty(1)
 
     def install(self) -> "list[tuple[int, Any]]":
@@ -210,13 +212,14 @@ class _Turn:
         request = caller.build_request(words, carried.key, carried.stdin, environ)
         if request is None or carried.more:
             return carried
-        self.stream = caller.open_socket(environ)
+        quiet_s = caller.QUIET_S
+        if words.timeout is not None:
+            limit_s = float(words.timeout) + GRACE_S
+            carried.deadline = time.monotonic() + limit_s
+            quiet_s = min(limit_s, quiet_s)
+        self.stream = caller.open_socket(environ, quiet_s=quiet_s)
         if self.stream is None:
             return carried
-        if words.timeout is not None:
-            limit = float(words.timeout) + GRACE_S
-            carried.deadline = time.monotonic() + limit
-            self.stream.settimeout(min(limit, caller.QUIET_S))
         decoder = codec.Decoder()
         try:
             self.stream.sendall(request)
@@ -227,7 +230,9 @@ class _Turn:
                 for message in decoder.feed(data):
                     result = self.take(message)
                     if result is not None:
+                        self.flush()
                         return result
+                self.flush()
                 if carried.deadline is not None and time.monotonic() > carried.deadline:
                     return carried
         except (OSError, LookupError, TypeError, ValueError):
@@ -256,6 +261,7 @@ class _Turn:
                 if params.get("kind") == "model_loading" and os.isatty(2):
                     carried.progress = params
                     return carried
+                self.flush()
                 say(f"{params.get('text', '')}\n")
         elif method == "turn_unsaved" and params.get("turn_id") == answer.turn_id:
             carried.unsaved = params
@@ -293,13 +299,14 @@ class _Turn:
         if answer is None or not (completed or stopped):
             return carried  # there is something to say
         if answer.line_open:
-            write_all(1, b"\n")
+            self.ready.append("\n")
+        self.flush()
         if not self.words.quiet:
             say(f"{answer.conversation_id[:8]}\n")
         return DONE if completed else INTERRUPTED
 
     def write(self, text: str) -> None:
-        """Show a piece of the answer; what a terminal would obey is taken out."""
+        """Make a piece of the answer ready to be shown; what a terminal would obey is taken out."""
         if not text:
             return
         carried = self.carried
@@ -310,7 +317,14 @@ class _Turn:
                 carried.filter = ControlFilter()
             if carried.filter is not None:
                 text = carried.filter.feed(text)
-        write_all(1, text.encode())
+        self.ready.append(text)
+
+    def flush(self) -> None:
+        """Write what is ready: one call for all that came together."""
+        if self.ready:
+            data = "".join(self.ready).encode()
+            self.ready.clear()
+            write_all(1, data)
 
 
 def queued(position: int) -> str:
