@@ -110,6 +110,7 @@ def test_a_killed_daemon_loses_nothing_that_was_accepted(world: World) -> None:
     first.wait_for("tok2")
     others = [world.start("-s", "work", f"ECHO:later {number}") for number in range(3)]
     wait_until_accepted(world, "work", 4)
+    world.wait_saved("tok2")
     world.kill_daemon()
     world.model.release()
     for number, other in enumerate(others):

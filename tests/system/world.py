@@ -8,13 +8,14 @@ import json
 import os
 import select
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -268,6 +269,17 @@ class World:
         finally:
             os.close(handle)
 
+    def wait_saved(self, text: str) -> None:
+        """Wait until a running answer's text is on the disk as far as this."""
+        database = self.ask_home / "data" / "ask.db"
+        until = time.monotonic() + LIMIT_S
+        found = False
+        with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as reader:
+            while not found and time.monotonic() < until:
+                rows = reader.execute("SELECT text FROM partials").fetchall()
+                found = any(text in saved for (saved,) in rows)
+        assert found, f"never saved: {text!r}"
+
     def log(self) -> str:
         """The daemon's log."""
         path = self.ask_home / "state" / "askd.log"
@@ -282,7 +294,7 @@ class World:
             for stream in (running.process.stdout, running.process.stderr):
                 if stream is not None:
                     stream.close()
-        with suppress(FileNotFoundError, ProcessLookupError, AssertionError):
+        with suppress(OSError, AssertionError):
             self.kill_daemon(signal.SIGTERM)
 
 
