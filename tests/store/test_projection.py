@@ -4,6 +4,7 @@ import pytest
 
 from askd.core.conversation import fold
 from askd.core.events import (
+    Body,
     ConversationCreated,
     ItemAdded,
     Renamed,
@@ -24,7 +25,7 @@ from tests.store.builders import add, answer, create, note, prompt
 
 
 def test_a_row_agrees_with_the_fold() -> None:
-    bodies = [
+    bodies: list[Body] = [
         ConversationCreated("c", name="work"),
         SettingsChanged(model="openai/a"),
         prompt("t1"),

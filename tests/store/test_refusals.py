@@ -80,10 +80,11 @@ def test_what_the_system_says_becomes_a_sentence() -> None:
     assert failed.message == "/data/ask.db cannot be written: Permission denied."
 
 
-def test_a_full_disk_is_no_reason_to_reopen_and_a_failing_one_is() -> None:
-    full, broken = sqlite_error(sqlite3.SQLITE_FULL), sqlite_error(sqlite3.SQLITE_IOERR)
+def test_a_disk_that_refuses_is_no_reason_to_reopen_and_a_broken_connection_is() -> None:
+    full, failing = sqlite_error(sqlite3.SQLITE_FULL), sqlite_error(sqlite3.SQLITE_IOERR | 256)
     assert refusals.is_full(full)
-    assert not refusals.is_full(broken)
+    assert not refusals.is_full(failing)
     assert not refusals.is_worth_reopening(full)
-    assert refusals.is_worth_reopening(broken)
+    assert not refusals.is_worth_reopening(failing)
+    assert refusals.is_worth_reopening(sqlite_error(sqlite3.SQLITE_NOTADB))
     assert refusals.is_worth_reopening(sqlite3.ProgrammingError("closed"))

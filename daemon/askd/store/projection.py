@@ -54,9 +54,7 @@ def check_write(write: Write) -> None:
     creations = [each for each in write.bodies if isinstance(each, ConversationCreated)]
     wanted = 1 if write.create else 0
     if len(creations) != wanted or (wanted and write.bodies[0] is not creations[0]):
-        raise ValueError(
-            "conversation_created comes first in a write that creates, else not at all"
-        )
+        raise ValueError("conversation_created is the first body of a write that creates")
     if creations and creations[0].id != write.conversation_id:
         raise ValueError("the write and its conversation_created name different conversations")
 

@@ -94,14 +94,17 @@ def is_full(error: sqlite3.Error) -> bool:
 
 
 def is_worth_reopening(error: sqlite3.Error) -> bool:
-    """Whether the connection itself may be what is broken."""
-    return primary_code(error) not in {
-        sqlite3.SQLITE_FULL,
-        sqlite3.SQLITE_BUSY,
-        sqlite3.SQLITE_LOCKED,
-        sqlite3.SQLITE_NOMEM,
-        sqlite3.SQLITE_TOOBIG,
-        sqlite3.SQLITE_CONSTRAINT,
+    """Whether the connection itself may be what is broken.
+
+    A disk that refuses to write is no reason: the connection works again when the
+    disk does, and to close it would take from readers what a full disk cannot give back.
+    """
+    return primary_code(error) in {
+        None,
+        sqlite3.SQLITE_MISUSE,
+        sqlite3.SQLITE_CORRUPT,
+        sqlite3.SQLITE_NOTADB,
+        sqlite3.SQLITE_CANTOPEN,
     }
 
 

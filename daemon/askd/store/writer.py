@@ -147,7 +147,7 @@ class Writer(Log):
             await self._closed.wait()
 
     async def _ask(self, request: _Request[T]) -> T:
-        if self._closing or self._closed.is_set():
+        if self._closing:
             raise StorageFailed(f"{self._path} is closed: the daemon stops.")
         self._queue.append(request)
         self._work.set()
@@ -165,6 +165,10 @@ class Writer(Log):
         self._running = True
         try:
             await self._in_thread(self._open_first)
+        except StorageFailed as error:
+            self._refuse_all(error)
+            raise
+        try:
             task_status.started()
             while await self._wait_for_work():
                 await self._commit_next()
@@ -226,14 +230,17 @@ class Writer(Log):
 
     async def _finish(self) -> None:
         self._closing = True
-        if self._connection is not None:
-            while self._queue or self._partials:
-                await self._commit_next()
-            await self._in_thread(self._close)
-        for request in self._queue:
-            request.outcome = StorageFailed(f"{self._path} could not be opened.")
+        while self._queue or self._partials:
+            await self._commit_next()
+        await self._in_thread(self._close)
+        self._closed.set()
+
+    def _refuse_all(self, error: StorageFailed) -> None:
+        self._closing = True
+        while self._queue:
+            request = self._queue.popleft()
+            request.outcome = _copy_of(error)
             request.done.set()
-        self._queue.clear()
         self._closed.set()
 
     async def _in_thread(self, work: Callable[[], None]) -> None:
@@ -245,7 +252,7 @@ class Writer(Log):
     def _open_first(self) -> None:
         prepare_file(self._path)
         self._open()
-        self._reserve.keep()
+        self._rest()  # what an earlier daemon left in the log, and the schema if it is new
 
     def _open(self) -> sqlite3.Connection:
         """Open and bring up to date; raises `StorageFailed`."""
