@@ -1,0 +1,99 @@
+"""Stream events to one message: offsets, whole calls only, ids of their own."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from askd.core.items import AssistantMessage, Reasoning, Text, ToolCall
+from askd.core.outcome import Failure, Usage
+from askd.providers.assemble import Assembler, Piece
+from askd.providers.base import (
+    CallDelta,
+    Ended,
+    Failed,
+    ReasoningDelta,
+    Stopped,
+    StreamEvent,
+    TextDelta,
+    UsageReported,
+)
+
+
+def assemble(*events: StreamEvent) -> Assembler:
+    """An assembler that was fed these events."""
+    assembler = Assembler("turn.1", "openai", "openai/gpt-5")
+    for event in events:
+        assembler.feed(event)
+    return assembler
+
+
+def test_whole_answer() -> None:
+    usage = Usage(10, 2)
+    answer = assemble(
+        ReasoningDelta("Hm"), ReasoningDelta("m."), TextDelta("He"), TextDelta("llo"),
+        Stopped("end"), UsageReported(usage), Ended(),
+    )  # fmt: skip
+    assert answer.message() == AssistantMessage(
+        "turn.1", (Text("Hello"),), (Reasoning("Hmm."),), (), "openai", "openai/gpt-5"
+    )
+    assert (answer.stop, answer.usage, answer.ended, answer.text) == ("end", usage, True, "Hello")
+
+
+@given(st.lists(st.tuples(st.sampled_from([TextDelta, ReasoningDelta]), st.text(max_size=5))))
+def test_offsets_count_code_points_of_their_kind(
+    parts: list[tuple[type[TextDelta] | type[ReasoningDelta], str]],
+) -> None:
+    assembler = Assembler("i")
+    shown = {"text": "", "reasoning": ""}
+    for kind, text in parts:
+        for piece in assembler.feed(kind(text)):
+            assert piece.offset == len(shown[piece.kind])
+            shown[piece.kind] += piece.text
+    message = assembler.message()
+    assert "".join(part.text for part in message.parts if isinstance(part, Text)) == shown["text"]
+    assert "".join(each.text for each in message.reasoning) == shown["reasoning"]
+
+
+def test_arguments_are_shown_and_joined() -> None:
+    assembler = assemble(CallDelta(0, "call_a", "read", '{"pa'))
+    assert assembler.feed(CallDelta(0, arguments='th":1}')) == [Piece("arguments", 4, 'th":1}')]
+    assembler.feed(Stopped("calls"))
+    assert assembler.message().calls == (ToolCall("call_a", "read", '{"path":1}'),)
+
+
+def test_half_a_call_is_no_call() -> None:
+    answer = assemble(TextDelta("Let me look."), CallDelta(0, "call_a", "read", '{"pa'))
+    assert answer.message().parts == (Text("Let me look."),)
+    assert answer.message().calls == ()
+    assert answer.stop == "unknown"
+
+
+def test_calls_without_a_word_of_them_at_the_end() -> None:
+    assert assemble(CallDelta(0, "a", "f"), Stopped("end"), Ended()).stop == "calls"
+    assert assemble(CallDelta(0, "a", "f"), Ended()).stop == "calls"
+    assert assemble(CallDelta(0, "a", "f"), Stopped("length"), Ended()).stop == "length"
+
+
+def test_every_call_has_an_id_of_its_own() -> None:
+    events: list[StreamEvent] = [
+        CallDelta(0, "same", "f"), CallDelta(1, "same", "g"), CallDelta(2, None, "h"),
+        CallDelta(3, None, None, "{}"), Stopped("calls"),
+    ]  # fmt: skip
+    first, second = assemble(*events).message().calls, assemble(*events).message().calls
+    assert first == second
+    ids = [call.call_id for call in first]
+    assert ids[:2] == ["same", "same#2"]
+    assert len(set(ids)) == 4
+    assert all(0 < len(each) <= 40 for each in ids)
+    assert [call.name for call in first] == ["f", "g", "h", ""]
+
+
+def test_nothing_is_a_message_without_parts() -> None:
+    assert assemble(Ended()).message().parts == ()
+    assert Assembler("i").feed(TextDelta("")) == []
+
+
+def test_failure_is_kept_beside_the_text() -> None:
+    failure = Failure(1, "unavailable", "It broke.")
+    answer = assemble(TextDelta("Half"), Failed(failure))
+    assert answer.failure == failure
+    assert answer.text == "Half"
