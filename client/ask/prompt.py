@@ -14,7 +14,8 @@ from typing import Any
 from ask.connection import Client, RpcError
 from ask.exits import CUT, DONE, FAILED, NOT_FOUND, PIPE_CLOSED, STORAGE, Failed
 from ask.fast import caller
-from ask.fast.run import GRACE_S, Carried, StdoutClosed, StdoutFailed
+from ask.fast.caller import StdoutClosed, StdoutFailed
+from ask.fast.run import GRACE_S, Carried
 from ask.follow import End, Follower
 from ask.inputs import read_inputs, send_parts
 from ask.outputs import check_output, find_code_block, replace_output

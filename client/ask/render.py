@@ -10,8 +10,8 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from ask.fast.run import say as say_raw
-from ask.fast.run import write_all
+from ask.fast.caller import say as say_raw
+from ask.fast.caller import write_all
 from ask.terminal import ControlFilter, strip_controls
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"

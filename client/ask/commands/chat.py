@@ -24,9 +24,9 @@ from ask.commands.help import Command, Example
 from ask.commands.layout import count, name_conversation
 from ask.commands.models import NO_MODELS, fetch_models, lay_out_models
 from ask.exits import DONE, INTERRUPTED, PIPE_CLOSED, TERMINATED, USAGE, Failed
-from ask.fast.caller import find_terminal, make_key
+from ask.fast.caller import make_key
 from ask.protocol import errors
-from ask.terminal import strip_controls
+from ask.terminal import find_terminal, strip_controls
 
 if TYPE_CHECKING:
     from ask.connection import Client
@@ -128,7 +128,7 @@ class Chat:
 
     def run(self) -> int:
         """Read lines to their end; the exit code."""
-        from ask.fast.run import StdoutClosed
+        from ask.fast.caller import StdoutClosed
 
         if self.interactive:
             importlib.import_module("readline")  # for what it does to input()
@@ -201,7 +201,8 @@ class Chat:
 
     def _follow(self, text: str) -> "End":
         from ask.connection import Client
-        from ask.fast.run import Carried, write_all
+        from ask.fast.caller import write_all
+        from ask.fast.run import Carried
         from ask.follow import Follower
         from ask.render import Screen
 

@@ -1,4 +1,4 @@
-"""Who is calling, what comes with the call, and where the daemon listens.
+"""Who is calling: what they bring along, where they read, and where their daemon listens.
 
 The tables are those of `ask.protocol.names`, and `first_socket` is the head of
 `ask.paths.socket_candidates`; tests hold both equal. It starts no daemon.
@@ -7,6 +7,7 @@ The tables are those of `ask.protocol.names`, and `first_socket` is the head of
 import _socket
 import os
 import sys
+import time
 
 import ask
 from ask.fast import codec
@@ -34,8 +35,9 @@ INPUT_LIMIT_BYTES = 256 * 1024
 """A larger input travels as a blob, the long way."""
 SILENCE_S = 2.0
 """After this long without input a person is told what is waited for."""
-SILENCE = b"Waiting for standard input (--no-stdin: do not read it) ...\n"
-EMPTY_INPUT = b"Standard input was empty.\n"
+SILENCE = "Waiting for standard input (--no-stdin: do not read it) ...\n"
+EMPTY_INPUT = "Standard input was empty.\n"
+_CLOSED = (5, 9, 32)  # EIO (a terminal that is gone), EBADF, EPIPE; `errno` is a module more
 
 TYPE_CHECKING = False  # what mypy believes of the name; importing `typing` would cost 2 ms
 if TYPE_CHECKING:
@@ -45,6 +47,14 @@ if TYPE_CHECKING:
     from ask.fast.argv import Words
 else:
     import _signal  # in C, and loaded already; `signal` itself would bring `enum`
+
+
+class StdoutClosed(Exception):
+    """Nobody reads the answer any more; the turn goes on without us."""
+
+
+class StdoutFailed(Exception):
+    """The answer cannot be written where it should go: why, in the system's words."""
 
 
 def first_socket(environ: "Mapping[str, str]") -> str | None:
@@ -169,19 +179,34 @@ def read_input(limit: int = INPUT_LIMIT_BYTES, *, quiet: bool = False) -> tuple[
             _signal.setitimer(_signal.ITIMER_REAL, 0)
             _signal.signal(_signal.SIGALRM, before)
     if not size and not quiet:
-        _say(EMPTY_INPUT)
+        say(EMPTY_INPUT)
     return b"".join(pieces), size > limit
 
 
 def _say_silence(number: int, frame: object) -> None:
-    _say(SILENCE)
+    say(SILENCE)
 
 
-def _say(line: bytes) -> None:
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write all of it; raise `StdoutClosed` or `StdoutFailed`."""
+    view = memoryview(data)
+    while view:
+        try:
+            view = view[os.write(descriptor, view) :]
+        except BlockingIOError:
+            time.sleep(0.01)  # a pipe that someone else has made non-blocking
+        except OSError as error:
+            if error.errno in _CLOSED:
+                raise StdoutClosed from None
+            raise StdoutFailed(error.strerror) from None
+
+
+def say(text: str) -> None:
+    """A line for people; a closed stderr is nobody's concern."""
     try:
-        os.write(2, line)
-    except OSError:
-        return  # nobody reads stderr
+        write_all(2, text.encode(errors="replace"))
+    except (StdoutClosed, StdoutFailed):
+        return
 
 
 def is_interactive() -> bool:

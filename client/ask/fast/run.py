@@ -26,7 +26,6 @@ GRACE_S = 10.0
 """How long after `--timeout` the daemon may take to end the turn itself."""
 
 DONE, INTERRUPTED, PIPE_CLOSED, TERMINATED = 0, 130, 141, 143
-_CLOSED = (5, 9, 32)  # EIO (a terminal that is gone), EBADF, EPIPE; `errno` is a module more
 _STOP, _STOP_OTHERWISE = 3, 4  # ids of the requests that follow hello and the prompt
 
 
@@ -135,23 +134,15 @@ class Carried:
         self.deadline: float | None = None
 
 
-class StdoutClosed(Exception):
-    """Nobody reads the answer any more; the turn goes on without us."""
-
-
-class StdoutFailed(Exception):
-    """The answer cannot be written where it should go: why, in the system's words."""
-
-
 def run_prompt(words: "Words", environ: "Mapping[str, str]") -> "int | Carried":
     """Ask and show the answer: the exit code, or what the long way goes on from."""
     turn = _Turn(words, Carried(words.key or caller.make_key()))
     before = turn.install()
     try:
         result = turn.run(environ)
-    except StdoutClosed:
+    except caller.StdoutClosed:
         return PIPE_CLOSED
-    except StdoutFailed as failure:
+    except caller.StdoutFailed as failure:
         turn.carried.broken = str(failure)
         result = turn.carried
     if isinstance(result, Carried):
@@ -262,7 +253,7 @@ class _Turn:
                     carried.progress = params
                     return carried
                 self.flush()
-                say(f"{params.get('text', '')}\n")
+                caller.say(f"{params.get('text', '')}\n")
         elif method == "turn_unsaved" and params.get("turn_id") == answer.turn_id:
             carried.unsaved = params
             return carried
@@ -283,7 +274,7 @@ class _Turn:
                 return carried
             carried.answer = Answer(result)
             if result.get("position") and not self.words.quiet:
-                say(queued(result["position"]))
+                caller.say(queued(result["position"]))
             if carried.interrupted:
                 self.stop(_STOP)
         elif request == _STOP and error is not None:
@@ -302,7 +293,7 @@ class _Turn:
             self.ready.append("\n")
         self.flush()
         if not self.words.quiet:
-            say(f"{answer.conversation_id[:8]}\n")
+            caller.say(f"{answer.conversation_id[:8]}\n")
         return DONE if completed else INTERRUPTED
 
     def write(self, text: str) -> None:
@@ -324,7 +315,7 @@ class _Turn:
         if self.ready:
             data = "".join(self.ready).encode()
             self.ready.clear()
-            write_all(1, data)
+            caller.write_all(1, data)
 
 
 def queued(position: int) -> str:
@@ -338,25 +329,3 @@ def needs_blob(event: "Mapping[str, Any]") -> bool:
     return item.get("type") == "assistant_message" and any(
         part.get("type") != "text" for part in item.get("parts", ())
     )
-
-
-def write_all(descriptor: int, data: bytes) -> None:
-    """Write all of it; raise `StdoutClosed` or `StdoutFailed`."""
-    view = memoryview(data)
-    while view:
-        try:
-            view = view[os.write(descriptor, view) :]
-        except BlockingIOError:
-            time.sleep(0.01)  # a pipe that someone else has made non-blocking
-        except OSError as error:
-            if error.errno in _CLOSED:
-                raise StdoutClosed from None
-            raise StdoutFailed(error.strerror) from None
-
-
-def say(text: str) -> None:
-    """A line for people; a closed stderr is nobody's concern."""
-    try:
-        write_all(2, text.encode(errors="replace"))
-    except (StdoutClosed, StdoutFailed):
-        return
