@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ask.exits import NOT_FOUND, Failed
-from ask.fast.caller import find_directory, find_terminal, take
+from ask.fast.caller import find_directory, take
 from ask.protocol.names import CALLER_ENVIRONMENT, SECRET_NAMES
+from ask.terminal import find_terminal
 
 if TYPE_CHECKING:
     from ask.connection import Client
@@ -122,33 +123,22 @@ def start_turn(
     options: Map | None = None,
     follow: bool = False,
 ) -> Map:
-    """Send one typed line as a prompt; it is queued behind what runs.
+    """Send one typed line as a prompt; it is queued behind what runs."""
+    from ask.prompt import start_turn as send
 
-    An endpoint that needs a variable which is not in the table names it; it is
-    sent then, with the same key.
-    """
-    from ask.connection import RpcError
-
+    said = {"model": os.environ.get("ASK_MODEL"), "system": os.environ.get("ASK_SYSTEM")}
     params = {
         "target": target,
         "key": key,
         "parts": [{"type": "text", "text": text}],
-        "options": options or {},
+        "options": {**{name: value for name, value in said.items() if value}, **(options or {})},
         "cwd": find_directory(),
         "terminal": find_terminal(os.environ),
         "follow": follow,
         "interactive": sys.stdin.isatty(),
         **take_caller(),
     }
-    try:
-        return client.call("turn/start", params)
-    except RpcError as error:
-        names = error.data.get("names") if error.reason == "secrets_needed" else None
-        more = take(os.environ, tuple(names or ()))
-        if not more:
-            raise
-        params["secrets"] = {**params["secrets"], **more}
-        return client.call("turn/start", params)
+    return send(client, params, os.environ)
 
 
 def complete_conversation(

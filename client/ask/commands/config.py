@@ -76,9 +76,9 @@ def show_command(as_json: bool) -> None:
 )
 @json_option
 def check_command(as_json: bool) -> None:
-    """Check the configuration file; name the key and the line of an error.
+    """Check the configuration file.
 
-    It needs no daemon and changes nothing.
+    An error is named by its key and its line. It needs no daemon.
     """
     path = str(Paths.of(os.environ).config_file)
     problem = check_file()

@@ -22,9 +22,8 @@ from ask.commands.calls import (
     resolve_here,
 )
 from ask.commands.help import Command, Example
-from ask.fast.caller import find_terminal
 from ask.protocol import errors
-from ask.terminal import strip_controls
+from ask.terminal import find_terminal, strip_controls
 
 RECENT = 20
 """Stored conversations that `ask list` shows below the live ones."""

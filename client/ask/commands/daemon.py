@@ -10,7 +10,7 @@ import select
 import sys
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import suppress
 from io import BufferedReader
 from pathlib import Path
@@ -225,23 +225,29 @@ def read_tail(path: Path, lines: int) -> list[str]:
     return [line.decode(errors="replace").rstrip("\n") for line in kept]
 
 
-def follow_log(path: Path, lines: int) -> Iterator[str]:
+def follow_log(path: Path, lines: int) -> Generator[str, None, None]:
     """The last lines of a file and then each new one, also when the file is replaced."""
-    skip = path.exists()  # of a file that comes later, every line is new
-    stream: BufferedReader | None = None
+    last: int | None = lines if path.exists() else None  # of a file that comes later, all
+    while True:
+        while not path.exists():
+            time.sleep(FOLLOW_PAUSE_S)
+        with path.open("rb") as stream:
+            yield from _follow_stream(path, stream, last)
+        last = None
+
+
+def _follow_stream(
+    path: Path, stream: BufferedReader, last: int | None
+) -> Generator[str, None, None]:
+    """Each line of one open file, the first time only the last ones; until it is replaced."""
     rest = b""
     while True:
-        if stream is None and path.exists():
-            stream = path.open("rb")
-        if stream is not None:
-            *whole, rest = (rest + stream.read()).split(b"\n")
-            if skip:
-                whole, skip = whole[max(0, len(whole) - lines) :], False
-            yield from (line.decode(errors="replace") for line in whole)
-            if _is_replaced(path, stream):
-                stream.close()
-                stream, rest = None, b""
-                continue
+        *whole, rest = (rest + stream.read()).split(b"\n")
+        if last is not None:
+            whole, last = whole[max(0, len(whole) - last) :], None
+        yield from (line.decode(errors="replace") for line in whole)
+        if _is_replaced(path, stream):
+            return
         time.sleep(FOLLOW_PAUSE_S)
 
 

@@ -3,11 +3,13 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ask.commands.root import main
 from tests.client.commands.fake_daemon import FakeDaemon
+from tests.client.commands.process import Process
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +22,7 @@ class Result:
 
 
 Ask = Callable[..., Result]
+Run = Callable[..., Process]
 
 
 @pytest.fixture
@@ -51,3 +54,18 @@ def ask(home: Path, capfd: pytest.CaptureFixture[str]) -> Ask:
         return Result(code, out, err)
 
     return run
+
+
+@pytest.fixture
+def run(home: Path) -> Iterator[Run]:
+    """Start `ask` processes; all have ended when the test has."""
+    started: list[Process] = []
+
+    def start(*words: str, **fields: Any) -> Process:
+        started.append(Process(*words, **fields))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.process.kill()
+        each.end()

@@ -52,6 +52,9 @@ class FakeDaemon:
         blobs: what `blob/read` reads from, by digest.
         answer: what the model says to a prompt, in pieces.
         after_turn: called when a prompt that was sent has had its answer.
+        outcome: the fields of a prompt's `turn_finished` that are not as usual.
+        holding: called when an answer has stopped before its last piece.
+        deaf: notifications are dropped, as for a subscriber that is too slow.
         hold: cleared, an answer stops before its last piece until it is set.
     """
 
@@ -72,6 +75,9 @@ class FakeDaemon:
         self.boot_id = str(uuid.uuid4())
         self.answer: Callable[[str], list[str]] = lambda text: ["You said: ", text]
         self.after_turn: Callable[[], None] = lambda: None
+        self.outcome: Callable[[str], Map] = lambda text: {}
+        self.holding: Callable[[], object] = lambda: None
+        self.deaf = False
         self.hold = threading.Event()
         self.hold.set()
         self.partial: dict[str, Map] = {}
@@ -150,7 +156,7 @@ class FakeDaemon:
         shape = NOTIFICATIONS[method].params
         missing = find_required(shape) - set(params)
         assert not missing, f"{method} lacks {sorted(missing)}"
-        for connection in self._subscribers.get(conversation_id, []):
+        for connection in [] if self.deaf else self._subscribers.get(conversation_id, []):
             with suppress(OSError):  # it has just left
                 connection.sendall(encode_notification(method, params))
 
@@ -162,6 +168,8 @@ class FakeDaemon:
         *pieces, last = self.answer(text)
         for piece in [*pieces, None, last]:
             if piece is None:
+                if not self.hold.is_set():
+                    self.holding()
                 self.hold.wait(30)
                 continue
             delta = {
@@ -189,9 +197,8 @@ class FakeDaemon:
         with self._lock:
             del self.partial[conversation_id]
             self.append(conversation_id, "item_added", turn_id=turn_id, completion=1, item=item)
-            self.append(
-                conversation_id, "turn_finished", turn_id=turn_id, outcome="completed", code=0
-            )
+            end = {"outcome": "completed", "code": 0, **self.outcome(text)}
+            self.append(conversation_id, "turn_finished", turn_id=turn_id, **end)
         return turn_id
 
     def accept(self, conversation_id: str, text: str, **fields: Any) -> str:

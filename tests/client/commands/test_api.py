@@ -7,11 +7,11 @@ import json
 import sys
 
 import pytest
-from ask.commands.api import decode_params, encode_json
-from ask.exits import Failed
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ask.commands.api import decode_params, encode_json
+from ask.exits import Failed
 from tests.client.commands.conftest import Ask
 from tests.client.commands.fake_daemon import FakeDaemon
 

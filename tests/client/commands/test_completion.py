@@ -5,11 +5,11 @@ import subprocess
 import sys
 
 import pytest
+from click import Context
+
 from ask.commands.api import complete_method
 from ask.commands.calls import complete_conversation
 from ask.commands.completion import completion_command
-from click import Context
-
 from tests.client.commands.conftest import Ask
 from tests.client.commands.fake_daemon import FakeDaemon
 

@@ -1,0 +1,147 @@
+"""Following live: what was said, the text so far, each delta once, across everything."""
+
+import json
+import os
+import pty
+import threading
+
+import click
+import pytest
+
+from ask.commands.attach import Count
+from tests.client.commands.conftest import Ask, Run
+from tests.client.commands.fake_daemon import FakeDaemon
+from tests.client.commands.process import LIMIT_S
+
+
+def test_the_past_the_running_answer_and_the_rest(daemon: FakeDaemon, run: Run) -> None:
+    conversation_id = daemon.create("work", live=True)
+    daemon.say(conversation_id, "before")
+    daemon.hold.clear()
+    turn = threading.Thread(target=daemon.say, args=(conversation_id, "now"))
+    reached = threading.Event()
+    daemon.holding = reached.set
+    turn.start()
+    assert reached.wait(LIMIT_S)
+    watcher = run("attach", "work")
+    shown = watcher.wait_for("> now\n\nYou said: ")
+    assert "> before\n\nYou said: before\n\n" in shown
+    daemon.hold.set()
+    turn.join()
+    watcher.wait_for("You said: now\n\n")
+    daemon.say(conversation_id, "after")
+    watcher.wait_for("You said: after\n")
+    code, out = watcher.leave()
+    assert code == 0
+    assert out == "".join(f"> {w}\n\nYou said: {w}\n\n" for w in ("before", "now", "after"))
+    assert "[detached]" in watcher.err
+
+
+def test_as_json_each_event_once_and_whole_deltas(daemon: FakeDaemon, run: Run) -> None:
+    conversation_id = daemon.create("work", live=True)
+    for number in range(70):
+        daemon.say(conversation_id, f"question {number}")
+    watcher = run("attach", "work", "--json")
+    watcher.wait_for('"question 69"')
+    daemon.answer = lambda text: ["\u00fc", "b", "\x1b[31mc"]
+    daemon.say(conversation_id, "more")
+    lines = [json.loads(line) for line in watcher.wait_for('"seq": 285').splitlines()]
+    watcher.leave()
+    events = [line for line in lines if line["type"] != "delta"]
+    assert events == daemon.events[conversation_id][: len(events)]
+    assert "".join(line["text"] for line in lines if line["type"] == "delta") == "\u00fcb\x1b[31mc"
+
+
+def test_the_tail_is_bounded_unless_all_is_wanted(daemon: FakeDaemon, ask: Ask) -> None:
+    conversation_id = daemon.create("work", live=True)
+    for number in range(20):
+        daemon.say(conversation_id, f"q{number}")
+    default = ask("attach", "work", "--until-idle").out
+    assert default.startswith("> q15\n\nYou said: q15\n")
+    assert default.endswith("> q19\n\nYou said: q19\n\n")
+    one = ask("attach", "work", "--until-idle", "-n", "1").out
+    assert one == "You said: q19\n\n"
+    assert ask("attach", "work", "--until-idle", "-n", "0").out == ""
+    assert ask("attach", "work", "--until-idle", "-n", "all").out.startswith("> q0\n")
+    assert ask("attach", "work", "-n", "some").code == 2
+    assert ask("attach", "nobody").code == 3
+
+
+def test_until_idle_waits_for_what_runs_and_waits(daemon: FakeDaemon, run: Run) -> None:
+    conversation_id = daemon.create("work", live=True)
+    turn_id = daemon.accept(conversation_id, "queued")
+    watcher = run("attach", "work", "--until-idle", "--json")
+    watcher.wait_for("queued")
+    daemon.say(conversation_id, "queued", turn_id=turn_id)
+    code, out = watcher.end()
+    assert code == 0
+    assert json.loads(out.splitlines()[-1])["type"] == "turn_finished"
+
+
+def test_a_gap_is_filled_from_the_own_seq(daemon: FakeDaemon, run: Run) -> None:
+    conversation_id = daemon.create("work", live=True)
+    daemon.say(conversation_id, "one")
+    watcher = run("attach", "work")
+    watcher.wait_for("You said: one\n\n")
+    daemon.deaf = True
+    daemon.say(conversation_id, "two")
+    daemon.deaf = False
+    daemon.publish(conversation_id, "gap", {"conversation_id": conversation_id})
+    watcher.wait_for("You said: two\n\n")
+    daemon.deaf = True
+    daemon.say(conversation_id, "three")
+    daemon.deaf = False
+    daemon.say(conversation_id, "four")  # an event too far tells as much as a gap
+    watcher.wait_for("You said: four\n\n")
+    _, out = watcher.leave()
+    assert out == "".join(f"> {w}\n\nYou said: {w}\n\n" for w in ("one", "two", "three", "four"))
+
+
+def test_a_lost_connection_is_made_again(daemon: FakeDaemon, run: Run) -> None:
+    conversation_id = daemon.create("work", live=True)
+    daemon.say(conversation_id, "one")
+    watcher = run("attach", "work")
+    watcher.wait_for("You said: one\n\n")
+    daemon.drop()
+    daemon.say(conversation_id, "two")
+    watcher.wait_for("You said: two\n\n")
+    _, out = watcher.leave()
+    assert out == "".join(f"> {w}\n\nYou said: {w}\n\n" for w in ("one", "two"))
+
+
+def test_typed_lines_are_prompts_and_ctrl_d_detaches(daemon: FakeDaemon, run: Run) -> None:
+    conversation_id = daemon.create("work", live=True)
+    ours, theirs = pty.openpty()
+    watcher = run("attach", "work", stdin=theirs)
+    os.close(theirs)
+    os.write(ours, b"hello\n\nagain\n")
+    watcher.wait_for("You said: hello\n\n")
+    watcher.wait_for("You said: again\n\n")
+    os.write(ours, b"\x04")
+    code, _ = watcher.end()
+    os.close(ours)
+    assert code == 0
+    assert [call["parts"][0]["text"] for call in daemon.called("turn/start")] == ["hello", "again"]
+    assert {call["target"]["value"] for call in daemon.called("turn/start")} == {conversation_id}
+
+
+def test_control_sequences_are_taken_out_across_deltas(daemon: FakeDaemon, run: Run) -> None:
+    conversation_id = daemon.create("work", live=True)
+    watcher = run("attach", "work")
+    daemon.say(conversation_id, "first")
+    watcher.wait_for("You said: first")
+    daemon.answer = lambda text: ["a\x1b", "]0;owned", "\x07b"]
+    daemon.say(conversation_id, "second")
+    assert "> second\n\nab\n" in watcher.wait_for("b\n")
+    _, out = watcher.leave()
+    assert "owned" not in out
+
+
+@pytest.mark.parametrize(("typed", "number"), [("5", 5), ("all", None), (7, 7), (None, None)])
+def test_a_number_of_messages(typed: object, number: int | None) -> None:
+    assert Count().convert(typed, None, None) == number
+
+
+def test_what_is_no_number_of_messages() -> None:
+    with pytest.raises(click.BadParameter):
+        Count().convert("-1", None, None)

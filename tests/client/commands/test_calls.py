@@ -1,0 +1,55 @@
+"""What all commands share: which conversation is meant, pages, what is known of the caller."""
+
+import pytest
+
+from ask.commands import calls
+from ask.exits import Failed
+from tests.client.commands.fake_daemon import FakeDaemon, Refusal
+
+
+def test_a_daemon_is_found_only_if_it_listens(daemon: FakeDaemon) -> None:
+    assert calls.is_running()
+    daemon.stop()
+    assert not calls.is_running()
+
+
+def test_the_caller_is_taken_by_the_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LANG", "de_DE.UTF-8")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
+    monkeypatch.setenv("UNRELATED", "x")
+    caller = calls.take_caller()
+    assert caller["env"]["LANG"] == "de_DE.UTF-8"
+    assert caller["secrets"]["OPENAI_API_KEY"] == "sk-1"
+    assert "UNRELATED" not in caller["env"]
+
+
+def test_a_secret_that_is_asked_for_is_sent_with_the_same_key(
+    daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORK_KEY", "w-1")
+    daemon.refusals["turn/start"] = Refusal("secrets_needed", "A key.", names=["WORK_KEY"])
+    with calls.open_client() as client, pytest.raises(Failed):
+        calls.start_turn(client, {"kind": "new"}, "hi", key="k-1")
+    first, second = daemon.called("turn/start")
+    assert first["key"] == second["key"] == "k-1"
+    assert "WORK_KEY" not in first["secrets"]
+    assert second["secrets"]["WORK_KEY"] == "w-1"
+
+
+def test_a_secret_that_nobody_has_is_not_asked_for_twice(daemon: FakeDaemon) -> None:
+    daemon.refusals["turn/start"] = Refusal("secrets_needed", "A key.", names=["NO_SUCH_KEY"])
+    with calls.open_client() as client, pytest.raises(Failed) as caught:
+        calls.start_turn(client, {"kind": "new"}, "hi", key="k-1")
+    assert caught.value.code == 4
+    assert len(daemon.called("turn/start")) == 1
+
+
+def test_here_is_this_terminals_conversation(daemon: FakeDaemon) -> None:
+    conversation_id = daemon.create("work")
+    daemon.terminals["name:here"] = conversation_id
+    with calls.open_client() as client:
+        assert calls.resolve_here(client, None)["id"] == conversation_id
+        assert calls.resolve_here(client, "work")["id"] == conversation_id
+        with pytest.raises(Failed) as caught:
+            calls.resolve_here(client, "nobody")
+    assert caught.value.code == 3

@@ -1,0 +1,201 @@
+"""A chat from a script's lines: prompts are answered, commands are kept as notices."""
+
+import io
+import os
+import pty
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.client.commands.conftest import Ask, Result, Run
+from tests.client.commands.fake_daemon import FakeDaemon, Refusal
+from tests.client.commands.process import LIMIT_S
+
+
+@pytest.fixture
+def chat(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Run `ask chat` with these lines on standard input."""
+
+    def run(typed: str | bytes, *words: str) -> Result:
+        data = typed.encode() if isinstance(typed, str) else typed
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data), encoding="utf-8"))
+        return ask("chat", *words)
+
+    return run
+
+
+def notices(daemon: FakeDaemon) -> list[tuple[str, str]]:
+    return [(call["level"], call["text"]) for call in daemon.called("conversation/note")]
+
+
+def test_lines_are_prompts_of_one_conversation(daemon: FakeDaemon, chat: Any) -> None:
+    result = chat("my name is Alice\n\nwho am I?\n")
+    assert result.code == 0
+    assert result.out == "You said: my name is Alice\nYou said: who am I?\n"
+    assert len(daemon.events) == 1
+    first, second = daemon.called("turn/start")
+    assert first["target"] == {"kind": "new"}
+    assert second["target"]["kind"] == "id"
+    assert first["key"] != second["key"]
+    assert first["terminal"] == "name:here"
+
+
+def test_commands_are_kept_and_never_sent(daemon: FakeDaemon, chat: Any) -> None:
+    result = chat("/models list\n/help\n/clear\n/exit\nnever reached\n", "-s", "talk")
+    assert result.code == 0
+    assert "fake/echo  8192 tokens  default" in result.out
+    assert "/exit         leave" in result.out
+    assert notices(daemon) == [
+        ("command", "User executed command: /models list"),
+        ("result", "Command result: 1 model available"),
+        ("command", "User executed command: /help"),
+        ("result", "User viewed help"),
+        ("command", "User executed command: /clear"),
+        ("result", "Command result: view cleared"),
+        ("command", "User executed command: /exit"),
+    ]
+    assert daemon.called("turn/start") == []
+    (conversation_id,) = daemon.events
+    assert len(daemon.called("conversation/clear")) == 1
+    assert daemon.names[conversation_id] == "talk"
+    assert daemon.terminals == {"name:here": conversation_id}
+
+
+def test_commands_alone_make_a_conversation_and_exit_alone_none(
+    daemon: FakeDaemon, chat: Any
+) -> None:
+    assert chat("exit\n").code == 0
+    assert daemon.events == {}
+    chat("/models\nexit\n", "-m", "fake/x", "-S", "Be brief.")
+    (created,) = daemon.called("conversation/create")
+    assert (created["model"], created["system"]) == ("fake/x", "Be brief.")
+    assert notices(daemon)[-1] == ("command", "User executed command: exit")
+
+
+def test_the_settings_may_say_to_keep_no_notices(daemon: FakeDaemon, chat: Any) -> None:
+    daemon.settings["persist_special_commands"] = False
+    result = chat("/help\n/models\n/exit\n", "-s", "talk")
+    assert "leave" in result.out
+    assert notices(daemon) == []
+    assert len(daemon.called("config/read")) == 1
+
+
+def test_an_unknown_command_is_an_error_and_a_path_is_a_prompt(
+    daemon: FakeDaemon, chat: Any
+) -> None:
+    result = chat("/modles\n/help me\n")
+    assert result.code == 2
+    assert "Unknown command: /modles" in result.err
+    assert "Unknown command: /help me" in result.err
+    assert daemon.events == {}
+    assert chat("/etc/passwd is what?\n").out == "You said: /etc/passwd is what?\n"
+
+
+def test_options_hold_for_every_prompt(daemon: FakeDaemon, chat: Any) -> None:
+    chat("one\ntwo\n", "-m", "fake/x")
+    assert [call["options"] for call in daemon.called("turn/start")] == [{"model": "fake/x"}] * 2
+
+
+def test_a_chat_goes_on_where_it_is_told(daemon: FakeDaemon, chat: Any) -> None:
+    conversation_id = daemon.create("work")
+    chat("one\n", conversation_id[:6])
+    chat("two\n", "-c")
+    assert {call["target"]["value"] for call in daemon.called("turn/start")} == {conversation_id}
+    assert chat("x\n", "nobody").code == 3
+    assert chat("x\n", "work", "-c").code == 2
+
+
+def test_a_refused_prompt_does_not_end_the_chat(daemon: FakeDaemon, chat: Any) -> None:
+    daemon.refusals["turn/start"] = Refusal("not_configured", "No model.", hint="Set a key.")
+    result = chat("one\n/help\n", "-s", "talk")
+    assert result.code == 4
+    assert result.err.splitlines() == ["No model.", "Set a key."]
+    assert ("result", "User viewed help") in notices(daemon)
+
+
+def test_a_failed_turn_is_said_and_the_chat_goes_on(daemon: FakeDaemon, chat: Any) -> None:
+    daemon.outcome = lambda text: (
+        {"outcome": "failed", "code": 5, "message": "Slow down."} if text == "fast" else {}
+    )
+    result = chat("fast\nslow\n")
+    assert result.code == 5
+    assert "Slow down." in result.err
+    assert "You said: slow" in result.out
+
+
+def test_a_line_that_is_no_text_is_refused(daemon: FakeDaemon, chat: Any) -> None:
+    result = chat(b"\xff\xfe\nfine\n")
+    assert result.code == 2
+    assert "UTF-8" in result.err
+
+
+def test_ctrl_c_interrupts_the_turn_alone(
+    daemon: FakeDaemon, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    daemon.hold.clear()
+    before = daemon._turn_interrupt
+
+    def interrupted(params: dict[str, Any]) -> dict[str, Any]:
+        daemon.outcome = lambda text: {"outcome": "interrupted", "code": 1} if text == "a" else {}
+        daemon.hold.set()
+        return before(params)
+
+    monkeypatch.setattr(daemon, "_turn_interrupt", interrupted)
+    chat = run("chat", stdin=subprocess.PIPE)
+    assert chat.process.stdin is not None
+    chat.process.stdin.write(b"a\nb\n")
+    chat.process.stdin.flush()
+    chat.wait_for("You said: ")
+    chat.press_ctrl_c()
+    chat.wait_for("You said: b")
+    code, _ = chat.end()
+    assert len(daemon.called("turn/interrupt")) == 1
+    assert "(interrupted)" in chat.err
+    assert code == 130
+
+
+def test_a_person_is_prompted_and_leaves_with_ctrl_d(daemon: FakeDaemon, home: Path) -> None:
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv(sys.executable, [sys.executable, "-m", "ask", "chat", "-s", "talk"])
+    shown = ""
+
+    def wait_for(text: str) -> None:
+        nonlocal shown
+        while text not in shown:
+            shown += os.read(terminal, 65536).decode()
+        shown = shown.partition(text)[2]
+
+    watchdog = threading.Timer(LIMIT_S, os.kill, (pid, signal.SIGKILL))
+    watchdog.start()
+    try:
+        wait_for("Chat in talk.")
+        wait_for("> ")
+        os.write(terminal, b"half a li\x03")
+        wait_for("(/exit or Ctrl-D leaves)")
+        wait_for("> ")
+        os.write(terminal, b"hello\n")
+        wait_for("You said: hello")
+        wait_for("> ")
+        os.write(terminal, b"/nonsense\n")
+        wait_for("Unknown command: /nonsense")
+        wait_for("> ")
+        os.write(terminal, b"\x04")
+        _, status = os.waitpid(pid, 0)
+    finally:
+        watchdog.cancel()
+        os.close(terminal)
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert [call["parts"][0]["text"] for call in daemon.called("turn/start")] == ["hello"]
+
+
+def test_a_lost_daemon_ends_the_chat(ask: Ask, chat: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    result = chat("hello\n")
+    assert result.code == 69
+    assert "askd is not installed" in result.err

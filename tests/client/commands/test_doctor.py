@@ -1,0 +1,156 @@
+"""Every check: what is in order, and what is said about the rest."""
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ask.commands import doctor
+from ask.exits import Failed
+from ask.paths import Paths
+from tests.client.commands.conftest import Ask
+from tests.client.commands.fake_daemon import FakeDaemon
+
+
+@pytest.fixture
+def ready(daemon: FakeDaemon, home: Path) -> FakeDaemon:
+    """A daemon whose owner's file names it."""
+    (home / "data").mkdir(mode=0o700)
+    owner = {"socket": str(daemon.path), "pid": os.getpid(), "boot_id": daemon.boot_id}
+    (home / "data" / "owner.json").write_text(json.dumps(owner))
+    return daemon
+
+
+def states(result_out: str) -> dict[str, str]:
+    return {line["check"]: line["state"] for line in json.loads(result_out)}
+
+
+def test_a_healthy_house_is_all_ok(ready: FakeDaemon, ask: Ask) -> None:
+    result = ask("doctor", "--json")
+    found = states(result.out)
+    linger = found.pop("linger")
+    assert linger in ("ok", "warn")
+    assert set(found.values()) == {"ok"}
+    assert set(found) == {
+        "client",
+        "config",
+        "data",
+        "state",
+        "daemon",
+        "owner",
+        "socket",
+        "sqlite",
+        "model",
+    }
+    assert result.code == 0
+    text = ask("doctor").out
+    assert "ok    model: fake/echo would answer" in text
+
+
+def test_no_model_and_a_strange_owner_fail_and_say_what_to_do(
+    ready: FakeDaemon, ask: Ask, home: Path
+) -> None:
+    ready.models.clear()
+    ready.boot_id = "another"
+    result = ask("doctor")
+    assert result.code == 1
+    lines = result.out.splitlines()
+    model = lines.index("fail  model: There is no model to answer.")
+    assert "OPENAI_API_KEY" in lines[model + 1]
+    assert any(line.startswith("fail  owner:") for line in lines)
+    (home / "data" / "owner.json").unlink()
+    assert states(ask("doctor", "--json").out)["owner"] == "fail"
+
+
+def test_a_set_default_is_named_as_the_reason(ready: FakeDaemon, ask: Ask) -> None:
+    ready.settings["default_model"] = "work/x"
+    assert "work/x would answer (set as default_model)" in ask("doctor").out
+
+
+def test_open_permissions_are_a_warning(ready: FakeDaemon, ask: Ask, home: Path) -> None:
+    (home / "data").chmod(0o755)
+    ready.path.chmod(0o666)
+    result = ask("doctor", "--json")
+    found = states(result.out)
+    assert (found["data"], found["socket"]) == ("warn", "warn")
+    assert result.code == 0
+
+
+def test_a_daemon_that_cannot_start_is_a_failure_not_a_crash(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(**_: object) -> None:
+        raise Failed(69, "The daemon did not start: no.", hint="Its log: there")
+
+    monkeypatch.setattr(doctor, "open_client", refuse)
+    result = ask("doctor")
+    assert result.code == 1
+    assert "fail  daemon: The daemon did not start: no." in result.out
+
+
+def test_a_wrong_configuration_is_a_failure(ready: FakeDaemon, ask: Ask, home: Path) -> None:
+    (home / "config").mkdir()
+    (home / "config" / "config.toml").write_text("titel = 1\n")
+    found = [line for line in ask("doctor").out.splitlines() if "config:" in line]
+    assert found[0].startswith("fail")
+    assert "titel" in found[0]
+
+
+def test_an_unwritable_directory_is_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    finding = doctor.check_directory("data", tmp_path / "a" / "b")
+    assert finding.state == "fail"
+    assert str(tmp_path) in finding.hint
+
+
+def test_another_version_is_a_warning(home: Path) -> None:
+    status = {"version": "9.9.9", "protocol": 1, "pid": 5}
+    assert doctor.check_version(status).state == "warn"
+
+
+def test_a_socket_that_is_gone_is_a_failure(tmp_path: Path) -> None:
+    assert doctor.check_socket(tmp_path / "none.sock").state == "fail"
+
+
+def test_there_may_be_a_configuration_file(home: Path) -> None:
+    paths = Paths.of(os.environ)
+    assert "every default holds" in doctor.check_config(paths).text
+    paths.config.mkdir(parents=True)
+    paths.config_file.write_text("")
+    assert "in order" in doctor.check_config(paths).text
+
+
+def answering(code: int, out: str) -> Callable[..., "subprocess.CompletedProcess[str]"]:
+    return lambda *_, **__: subprocess.CompletedProcess([], code, out, "")
+
+
+def hanging(*_: object, **__: object) -> "subprocess.CompletedProcess[str]":
+    raise subprocess.TimeoutExpired("loginctl", 5)
+
+
+@pytest.mark.parametrize(
+    ("run", "state"),
+    [
+        (answering(0, "yes\n"), "ok"),
+        (answering(0, "no\n"), "warn"),
+        (answering(1, ""), "ok"),
+        (hanging, "ok"),
+    ],
+)
+def test_linger_is_looked_up_where_there_is_systemd(
+    monkeypatch: pytest.MonkeyPatch,
+    run: Callable[..., "subprocess.CompletedProcess[str]"],
+    state: str,
+) -> None:
+    monkeypatch.setattr(doctor.shutil, "which", lambda name: "/usr/bin/loginctl")
+    assert doctor.check_linger(run).state == state
+
+
+def test_without_systemd_nothing_ends_the_daemon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor.shutil, "which", lambda name: None)
+    assert doctor.check_linger().state == "ok"
