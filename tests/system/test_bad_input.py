@@ -186,7 +186,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
             with filler.open("wb", buffering=0) as stream, suppress(OSError):
                 while True:
                     stream.write(b"\0" * 65536)
-            full = world.ask("-s", "work", "ECHO:no room", stdin=b"no room " * 20000)
+            full = world.ask("-s", "work", "ECHO:no room", stdin=b"no room " * 10000)
             assert_sentence(full, 74)
             assert "room" in world.ok("history", "show", "work").out
             filler.unlink()
