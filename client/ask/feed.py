@@ -35,6 +35,9 @@ class Feed:
         self.seq = seq
         # How much of each running item's text was passed on, in code points.
         self._known: dict[tuple[str, str, str], int] = {}
+        # Turns and items of which no more is to come. A delta that was sent before a second
+        # subscription may be read after it, when the page has shown the whole already.
+        self._over: set[str] = set()
 
     def take_page(self, events: Iterable[Map], live: Iterable[Map] = ()) -> list[News]:
         """A page of events, and the text so far of running items that came with it."""
@@ -62,12 +65,24 @@ class Feed:
             return []
         self.seq = event["seq"]
         turn_id = event.get("turn_id")
-        # Another attempt says it anew, and a turn that is over says no more.
-        if turn_id is not None and event["type"] in ("turn_started", "turn_finished"):
-            self._known = {key: n for key, n in self._known.items() if key[0] != turn_id}
+        match event["type"]:
+            case "turn_started":  # another attempt says it anew
+                self._forget(turn_id)
+            case "turn_finished":
+                self._forget(turn_id)
+                self._over.add(str(turn_id))
+            case "item_added" if event.get("status") != "superseded":
+                self._over.add(str(event.get("item", {}).get("id")))
+            case _:
+                pass
         return [News("event", event)]
 
+    def _forget(self, turn_id: object) -> None:
+        self._known = {key: n for key, n in self._known.items() if key[0] != turn_id}
+
     def _take_delta(self, delta: Map) -> list[News]:
+        if delta["turn_id"] in self._over or delta["item_id"] in self._over:
+            return []
         key = (delta["turn_id"], delta["item_id"], delta["kind"])
         known = self._known.get(key, 0)
         offset, text = delta["offset"], delta["text"]

@@ -7,7 +7,7 @@ strips what a terminal would obey.
 
 from ask.feed import Map, News
 from ask.graphemes import shorten
-from ask.transcript import Message, describe_blob, read_content, read_item
+from ask.transcript import Message, describe_blob, find_stand_in, read_content, read_item
 
 PROMPT_LIMIT = 500
 """Characters of a prompt that are shown; `ask history show --raw` has all."""
@@ -61,7 +61,9 @@ class Scene:
         if prompt is None:  # shown before: this is another attempt
             self._said.clear()
             return self._close() + f"{NOTICE_MARK}Started again.\n\n"
-        texts = [lay_out_prompt(item, prompt) for item in prompt.get("items", ())]
+        texts = [
+            lay_out_prompt(item, prompt) for item in prompt.get("items", [find_stand_in(prompt)])
+        ]
         return self._close() + "".join(f"{text}\n\n" for text in texts if text)
 
     def _show_delta(self, delta: Map) -> str:
@@ -72,7 +74,7 @@ class Scene:
         return f"{before}{text}"
 
     def _show_item(self, event: Map) -> str:
-        message = read_item(event.get("item", {}), event)
+        message = read_item(event.get("item", find_stand_in(event)), event)
         if message is None:
             return ""
         if event.get("status") == "superseded":
@@ -94,7 +96,8 @@ class Scene:
         said = self._said.pop(message.item_id, "")
         if content.startswith(said):
             text = content[len(said) :] if said else self._close() + content
-        elif said.startswith(content):  # a crash lost what was shown and not yet kept
+        elif said.startswith(content) or any("sha256" in part for part in message.parts):
+            # A crash lost what was shown and not yet kept; or all was shown, and kept as a blob.
             text = ""
         else:  # the final text is what counts
             text = self._close() + content

@@ -20,8 +20,8 @@ ROLES: dict[str, Role] = {
     "assistant_message": "assistant",
     "tool_output": "tool",
     "notice": "system",
-    "summary": "system",
 }
+"""The kinds of items that are messages. The daemon counts the same (`message_count`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,33 +53,32 @@ class Block:
 
     seq: int
     messages: list[Message]
-    withdrawn: bool = False
 
 
 def read_messages(events: Iterable[Map]) -> list[Message]:
     """The messages of a whole conversation, in the order of its turns.
 
     A queued prompt stands behind what is running, with its own answer after it.
-    Prompts that were withdrawn and texts that a new attempt replaced are left out.
+    A withdrawn prompt is one without an answer; a text that a new attempt replaced is
+    left out.
     """
     blocks: dict[str, Block] = {}
     for event in events:
         turn_id = event.get("turn_id")
         match event.get("type"):
             case "prompt_accepted":
-                prompt = [read_item(item, event) for item in event.get("items", ())]
+                items = event.get("items", [find_stand_in(event)])
+                prompt = [read_item(item, event) for item in items]
                 kept = [message for message in prompt if message is not None]
                 blocks[str(turn_id)] = Block(event["seq"], kept)
             case "turn_started" if turn_id in blocks and event.get("attempt", 1) <= 1:
                 blocks[turn_id].seq = event["seq"]
-            case "prompt_withdrawn" if turn_id in blocks:
-                blocks[turn_id].withdrawn = True
             case "item_added":
                 _add_item(blocks, event)
             case _:
                 continue
     ordered = sorted(blocks.values(), key=lambda block: block.seq)
-    return [each for block in ordered if not block.withdrawn for each in block.messages]
+    return [each for block in ordered for each in block.messages]
 
 
 def read_item(item: Map, event: Map) -> Message | None:
@@ -100,6 +99,13 @@ def read_item(item: Map, event: Map) -> Message | None:
         call_id=item.get("call_id"),
         interrupted=event.get("status") == "interrupted",
     )
+
+
+def find_stand_in(event: Map) -> Map:
+    """What stands for the content of an event that the daemon could not send: a notice why."""
+    if "left_out" not in event:
+        return {}
+    return {"type": "notice", "id": f"seq {event['seq']}", "text": event["left_out"]}
 
 
 def read_content(message: Message, read_blob: ReadBlob) -> str:
@@ -132,20 +138,17 @@ def encode_message(message: Message, content: str) -> dict[str, Any]:
 
 
 def _read_parts(item: Map) -> tuple[Map, ...]:
-    if "text" in item:  # notices and summaries are one text
+    if "text" in item:  # a notice is one text
         return ({"type": "text", "text": item["text"]},)
     return tuple(item.get("parts", ()))
 
 
 def _add_item(blocks: dict[str, Block], event: Map) -> None:
-    message = read_item(event.get("item", {}), event)
+    message = read_item(event.get("item", find_stand_in(event)), event)
     if message is None or event.get("status") == "superseded":
         return
     if message.turn_id is None:
         blocks[f"seq {event['seq']}"] = Block(event["seq"], [message])
         return
     block = blocks.setdefault(message.turn_id, Block(event["seq"], []))
-    if message.item_id and any(each.item_id == message.item_id for each in block.messages):
-        # The text of an earlier attempt under the same id: the later one is what was said.
-        block.messages = [each for each in block.messages if each.item_id != message.item_id]
     block.messages.append(message)

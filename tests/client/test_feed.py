@@ -66,6 +66,20 @@ def test_text_beyond_a_hole_waits_for_the_next_subscription() -> None:
     assert news.fields["text"] == "0123later"
 
 
+def test_a_delta_that_comes_after_its_item_is_dropped() -> None:
+    """A second subscription overtakes what was sent before it."""
+    item = {"type": "assistant_message", "id": "t.1"}
+    late = Feed()
+    late.take_page([event(1, "item_added", turn_id="t", item=item)])
+    assert late.take("delta", delta(0, "abc")) == []
+    ended = Feed()
+    ended.take_page([event(1, "turn_finished", turn_id="t")])
+    assert ended.take("delta", delta(0, "abc")) == []
+    again = Feed()
+    again.take_page([event(1, "item_added", turn_id="t", item=item, status="superseded")])
+    assert len(again.take("delta", delta(0, "abc"))) == 1
+
+
 def test_kinds_are_counted_apart_and_another_attempt_begins_anew() -> None:
     feed = Feed()
     assert feed.take("delta", delta(0, "abc"))

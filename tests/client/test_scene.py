@@ -89,6 +89,23 @@ def test_a_crash_that_kept_less_than_was_shown_shows_nothing_twice() -> None:
     assert shown.count("one") == 1
 
 
+def test_a_long_answer_that_was_streamed_is_not_named_as_a_blob() -> None:
+    stored = answer("a", "")
+    stored["item"]["parts"] = [
+        {"type": "blob", "sha256": "ab", "bytes": 300_000, "media_type": "text/plain"}
+    ]
+    assert play(prompt("a", "1"), started("a"), delta("long\n"), stored) == "> 1\n\nlong\n\n"
+    assert "[blob text/plain" in play(prompt("a", "1"), started("a"), stored)
+
+
+def test_content_that_could_not_be_sent_is_said_to_be_missing() -> None:
+    left_out = {"turn_id": "a", "left_out": "Not shown."}
+    accepted = {"type": "prompt_accepted", **left_out}
+    assert play(accepted, started("a"), {"type": "item_added", **left_out}) == (
+        "> Not shown.\n\n* Not shown.\n\n"
+    )
+
+
 def test_another_text_than_the_streamed_one_is_shown_whole() -> None:
     shown = play(prompt("a", "1"), started("a"), delta("foo"), answer("a", "bar"))
     assert shown == "> 1\n\nfoo\nbar\n\n"

@@ -10,8 +10,11 @@ from ask.transcript import (
     read_item,
     read_messages,
 )
+from askd.core.conversation import count_messages
+from askd.core.events import decode_body
 
 Map = dict[str, Any]
+ENVELOPE = ("seq", "at", "version")
 
 
 def number(*events: Map) -> list[Map]:
@@ -72,9 +75,29 @@ def test_a_queued_prompt_stands_behind_the_answer_that_runs() -> None:
     ]
 
 
-def test_a_withdrawn_prompt_was_never_said() -> None:
+def test_a_withdrawn_prompt_stays_in_the_log_without_an_answer() -> None:
     withdrawn = {"type": "prompt_withdrawn", "turn_id": "b"}
-    assert said(prompt("a", "1"), prompt("b", "2"), withdrawn) == ["user: 1"]
+    assert said(prompt("a", "1"), prompt("b", "2"), withdrawn) == ["user: 1", "user: 2"]
+
+
+def test_messages_are_counted_as_the_daemon_counts_them() -> None:
+    events = number(
+        {"type": "conversation_created", "id": "c"},
+        prompt("a", "1"),
+        started("a"),
+        answer("a", "x", status="superseded"),
+        answer("a", "x", status="interrupted"),
+        notice("n"),
+        {
+            "type": "item_added",
+            "turn_id": None,
+            "item": {"type": "summary", "id": "s", "text": "s"},
+        },
+        prompt("b", "2"),
+        {"type": "prompt_withdrawn", "turn_id": "b"},
+    )
+    bodies = [decode_body({k: v for k, v in e.items() if k not in ENVELOPE}) for e in events]
+    assert len(read_messages(events)) == sum(count_messages(body) for body in bodies) == 4
 
 
 def test_a_superseded_text_is_replaced() -> None:
@@ -87,13 +110,6 @@ def test_a_superseded_text_is_replaced() -> None:
     ) == ["user: 1", "assistant: one"]
 
 
-def test_two_items_of_one_id_are_one_message() -> None:
-    assert said(prompt("a", "1"), started("a"), answer("a", "x"), answer("a", "y")) == [
-        "user: 1",
-        "assistant: y",
-    ]
-
-
 def test_an_item_of_a_turn_that_was_never_accepted_is_shown() -> None:
     assert said(answer("lost", "still here")) == ["assistant: still here"]
 
@@ -101,6 +117,14 @@ def test_an_item_of_a_turn_that_was_never_accepted_is_shown() -> None:
 def test_what_is_unknown_is_passed_over() -> None:
     unknown = {"type": "item_added", "turn_id": "a", "item": {"type": "hologram", "id": "h"}}
     assert said({"type": "tomorrow"}, prompt("a", "1"), unknown) == ["user: 1"]
+
+
+def test_content_that_could_not_be_sent_is_said_to_be_missing() -> None:
+    left_out = {"turn_id": "a", "left_out": "The content is not shown."}
+    assert said({"type": "prompt_accepted", **left_out}, {"type": "item_added", **left_out}) == [
+        "system: The content is not shown.",
+        "system: The content is not shown.",
+    ]
 
 
 def test_calls_outputs_and_interruptions_are_kept() -> None:

@@ -18,7 +18,7 @@ from tests.client.commands.fake_daemon import FakeDaemon
 WIRE = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text() | st.binary(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(min_size=1), inner),
-    max_leaves=10,
+    max_leaves=4,
 )
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from ask.commands import config
 from ask.commands.config import encode_value, flatten
 from tests.client.commands.conftest import Ask
 from tests.client.commands.fake_daemon import FakeDaemon
@@ -72,5 +71,5 @@ def test_a_check_that_does_not_end_is_not_waited_for(
     def hang(*_: object, **__: object) -> None:
         raise subprocess.TimeoutExpired("askd", 30)
 
-    monkeypatch.setattr(config.subprocess, "run", hang)
+    monkeypatch.setattr(subprocess, "run", hang)
     assert ask("config", "check").code == 1

@@ -135,6 +135,6 @@ def test_a_log_that_comes_later_is_followed_from_its_beginning(
     log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log.unlink()
-    monkeypatch.setattr(command.time, "sleep", lambda seconds: log.write_text("first\n"))
+    monkeypatch.setattr("time.sleep", lambda seconds: log.write_text("first\n"))
     with closing(command.follow_log(log, 0)) as lines:
         assert next(lines) == "first"

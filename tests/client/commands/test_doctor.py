@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -147,10 +148,10 @@ def test_linger_is_looked_up_where_there_is_systemd(
     run: Callable[..., "subprocess.CompletedProcess[str]"],
     state: str,
 ) -> None:
-    monkeypatch.setattr(doctor.shutil, "which", lambda name: "/usr/bin/loginctl")
+    monkeypatch.setattr(shutil, "which", lambda name: "/usr/bin/loginctl")
     assert doctor.check_linger(run).state == state
 
 
 def test_without_systemd_nothing_ends_the_daemon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor.shutil, "which", lambda name: None)
+    monkeypatch.setattr(shutil, "which", lambda name: None)
     assert doctor.check_linger().state == "ok"
