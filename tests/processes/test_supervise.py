@@ -25,7 +25,7 @@ from askd.processes.supervise import Command, open_child
 async def main():
     command = Command(argv=["sh", "-c", {FAMILY!r}], env={{"PATH": os.environ["PATH"]}})
     async with open_child(command) as child:
-        print((await child.stdout.receive_some()).decode(), child._process.pid, flush=True)
+        print((await child.stdout.receive_some()).decode(), child._process.pid, "end", flush=True)
         await trio.sleep_forever()
 
 trio.run(main)
@@ -131,17 +131,19 @@ async def test_killed_launcher_leaves_nobody() -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 async def test_daemon_that_dies_leaves_no_survivor(number: int) -> None:
-    daemon = subprocess.Popen(
+    daemon = await trio.lowlevel.open_process(
         [sys.executable, "-c", DAEMON], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     )
     assert daemon.stdout is not None
-    with daemon.stdout:
-        pids = [int(each) for each in daemon.stdout.readline().split()]
-        pids += [int(each) for each in daemon.stdout.readline().split()]
+    async with daemon.stdout:
+        printed = b""
+        while b"end" not in printed:
+            printed += await daemon.stdout.receive_some()
+        pids = [int(each) for each in printed.split()[:-1]]
         assert len(pids) == 3
         watches = [os.pidfd_open(pid) for pid in pids]
         daemon.send_signal(number)
-        daemon.wait(PATIENCE_S)
+        await daemon.wait()
         await _wait_until_gone(watches)
         assert not any(map(is_running, pids))
 

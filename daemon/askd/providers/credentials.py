@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import trio
 
 from askd.errors import NotConfigured, ProviderError, SecretsNeeded
-from askd.processes.supervise import CannotStart, Command, open_child
+from askd.processes.supervise import CannotStart, Child, Command, open_child
 from askd.providers.base import Endpoint
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -176,27 +176,38 @@ class Credentials:
         )
 
     async def _run_command(self, provider: str, argv: tuple[str, ...]) -> str:
+        command = Command(argv=argv, env=self._child_env)
+        status: int | None = None
         output = b""
         try:
-            with trio.fail_after(KEY_COMMAND_S):
-                async with open_child(Command(argv=argv, env=self._child_env)) as child:
+            with trio.move_on_after(KEY_COMMAND_S):
+                # In the nursery: what drains the complaints. It ends with the command.
+                async with open_child(command) as child, trio.open_nursery() as nursery:
+                    nursery.start_soon(_drain, child)
                     await child.stdin.aclose()
-                    # Its complaints are not read: they may hold what must not be logged.
-                    await child.stderr.aclose()
-                    async for data in child.stdout:
-                        output += data
-                        if len(output) > KEY_LIMIT_BYTES:
+                    while len(output) <= KEY_LIMIT_BYTES:
+                        data = await child.stdout.receive_some()
+                        if not data:
+                            status = await child.wait()
                             break
-                    status = await child.wait()
+                        output += data
+                    nursery.cancel_scope.cancel()
         except CannotStart as error:
             raise NotConfigured(f"{provider}: api_key_cmd: {error}") from None
-        except trio.TooSlowError:
+        if status is None:
             raise NotConfigured(
-                f"{provider}: api_key_cmd was not done after {KEY_COMMAND_S:g} seconds"
-            ) from None
+                f"{provider}: api_key_cmd gave no key within {KEY_COMMAND_S:g} seconds "
+                f"and {KEY_LIMIT_BYTES} bytes"
+            )
         if status != 0:
             raise NotConfigured(f"{provider}: api_key_cmd ended with status {status}")
         return check_key(provider, output.decode("utf-8", "replace"))
+
+
+async def _drain(child: Child) -> None:
+    """Read a command's complaints and drop them: they may hold what must not be logged."""
+    async for _ in child.stderr:
+        pass
 
 
 async def _read_file(provider: str, path: str) -> str:

@@ -122,8 +122,9 @@ class LocalModel:
             raise NotConfigured(missing)
         if not self._running:
             raise Unavailable("The embedded model cannot be started: the daemon is stopping.")
+        if self._users == 0:
+            self._free = trio.Event()
         self._users += 1
-        self._free = trio.Event()
         try:
             launch = self._launch or self._begin()
             if not launch.settled.is_set():

