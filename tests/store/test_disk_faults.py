@@ -106,58 +106,19 @@ async def test_a_partial_that_cannot_be_stored_fails_nobody(path: Path) -> None:
         assert await store.reader.partials("c") == []
 
 
-async def test_a_broken_connection_is_opened_anew(path: Path) -> None:
+async def test_a_ping_needs_an_answer_and_not_a_good_one(path: Path) -> None:
     async with open_store(path) as store:
-        await store.writer.append(create("c"))
-        connection_of(store.writer).close()
-        with pytest.raises(StorageFailed, match="closed database"):
-            await store.writer.append(add("c", note()))
-        assert seqs((await store.writer.append(add("c", note()))).events) == [2]
-
-
-async def test_a_lock_that_another_program_holds(path: Path) -> None:
-    async with open_store(path) as store:
-        await store.writer.append(create("c"))
-        other = sqlite3.connect(path, isolation_level=None)
-        other.execute("BEGIN IMMEDIATE")
-        connection_of(store.writer).execute("PRAGMA busy_timeout = 0")
-        with pytest.raises(StorageFailed, match="locked by another program"):
-            await store.writer.append(add("c", note()))
-        other.execute("ROLLBACK")
-        other.close()
-        assert seqs((await store.writer.append(add("c", note()))).events) == [2]
-
-
-@pytest.mark.parametrize("replaced", [False, True])
-async def test_nothing_is_acknowledged_into_a_file_without_a_name(
-    path: Path, replaced: bool
-) -> None:
-    async with open_store(path) as store:
-        await store.writer.append(create("c"))
-        aside = path.with_name("aside.db")
+        aside = trio.Path(path.with_name("aside.db"))
         await trio.Path(path).rename(aside)
-        if replaced:
-            await trio.Path(path).touch()
+        await store.writer.ping()
         with pytest.raises(StorageFailed, match="removed or replaced"):
-            await store.writer.append(add("c", note()))
-        await trio.Path(aside).rename(path)
-        assert seqs((await store.writer.append(add("c", note()))).events) == [2]
-
-
-async def test_the_writer_outlives_what_nobody_foresaw(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with open_store(path) as store:
-        await store.writer.append(create("c"))
-        with monkeypatch.context() as patch:
-            patch.setattr(Writer, "_find_identity", lambda self: 1 // 0)
-            with pytest.raises(StorageFailed, match="see the log"):
-                await store.writer.append(add("c", note()))
-        assert seqs((await store.writer.append(add("c", note()))).events) == [2]
+            await store.writer.flush()
+        await aside.rename(path)
+        await store.writer.flush()
 
 
 def connection_of(writer: Writer) -> sqlite3.Connection:
     """The writer's own, to break it."""
-    connection = writer._connection
+    connection = writer._transactions.connection
     assert connection is not None
     return connection

@@ -203,8 +203,9 @@ async def test_cancelling_the_writer_commits_what_waits(path: Path) -> None:
         await trio.testing.wait_all_tasks_blocked()
         nursery.cancel_scope.cancel()
     assert answered == [1]
-    with pytest.raises(StorageFailed):
-        await writer.ping()
+    with pytest.raises(StorageFailed, match="closed"):
+        await writer.append(add("c", note()))
+    await writer.ping()
 
 
 async def test_a_writer_that_never_ran_can_be_closed(path: Path) -> None:

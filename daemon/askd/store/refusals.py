@@ -88,6 +88,13 @@ def storage_failed(error: sqlite3.Error | OSError, path: Path) -> StorageFailed:
     return StorageFailed(_explain(error, path), data=data)
 
 
+def copy_error(error: Exception) -> Exception:
+    """An equal error, for each of many callers: one raised in all would mix their tracebacks."""
+    copy = type(error)(*error.args)
+    copy.__dict__.update(error.__dict__)
+    return copy
+
+
 def is_full(error: sqlite3.Error) -> bool:
     """Whether the disk, or a limit on the database, has no room left."""
     return primary_code(error) == sqlite3.SQLITE_FULL

@@ -7,6 +7,7 @@ about that. The writer outlives every error of the disk: it refuses what it
 cannot store, says why, and tries anew with the next batch.
 """
 
+import contextlib
 import logging
 import math
 import sqlite3
@@ -19,15 +20,14 @@ from typing import Any, Generic, TypeVar
 import trio
 
 from askd.core.events import Event
-from askd.errors import AskdError, StorageFailed
+from askd.errors import StorageFailed
 from askd.store import changes, job_rows, refusals
-from askd.store.batch import Change, Done, commit_batch
-from askd.store.checkpoint import WAL_LIMIT_BYTES, checkpoint, wal_size
-from askd.store.database import configure_writer, prepare_file
+from askd.store.batch import Change, Done
+from askd.store.checkpoint import WAL_LIMIT_BYTES, wal_size
 from askd.store.job_rows import JobEnd
 from askd.store.log import ClaimedJob, Committed, Fence, Log, Partial, Write
-from askd.store.migrations import MIGRATIONS, Migration, migrate
-from askd.store.reserve import Reserve
+from askd.store.migrations import MIGRATIONS, Migration
+from askd.store.transactions import Asked, Transactions
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -46,7 +46,7 @@ CHECKPOINT_PAUSE_S = 1.0
 
 @dataclass(eq=False, slots=True)
 class _Request(Generic[T]):
-    """A change in the queue. `deletes`: on a full disk the reserve is given up for it."""
+    """A change in the queue; `size` in bytes, as far as it may be large."""
 
     change: Change[T]
     size: int = 0
@@ -56,11 +56,7 @@ class _Request(Generic[T]):
 
 
 class Writer(Log):
-    """The log on the disk. `run` has to be running for anything to be committed.
-
-    Attributes:
-        commits: how many transactions were committed.
-    """
+    """The log on the disk. `run` has to be running for anything to be committed."""
 
     def __init__(
         self,
@@ -75,10 +71,7 @@ class Writer(Log):
         self._observe = observe
         self._now = now
         self._boot_id = boot_id
-        self._migrations = migrations
-        self._reserve = Reserve(path.with_name("reserve.bin"))
-        self._connection: sqlite3.Connection | None = None
-        self._identity = (0, 0)
+        self._transactions = Transactions(path, connect=connect, now=now, migrations=migrations)
         self._queue: deque[_Request[Any]] = deque()
         self._partials: dict[tuple[str, str, str], Partial] = {}
         self._partials_due = math.inf
@@ -89,7 +82,11 @@ class Writer(Log):
         self._running = False
         self._closing = False
         self._closed = trio.Event()
-        self.commits = 0
+
+    @property
+    def commits(self) -> int:
+        """How many transactions were committed."""
+        return self._transactions.commits
 
     # ---- what callers ask ------------------------------------------------------
 
@@ -132,12 +129,16 @@ class Writer(Log):
         return await self._ask(_Request(job_rows.reset_orphans(self._boot_id)))
 
     async def ping(self) -> None:
-        """A round trip through queue, thread and database; raises `StorageFailed`."""
-        await self._ask(_Request(changes.do_nothing))
+        """A round trip through queue and thread; a disk that refuses is an answer too."""
+        with contextlib.suppress(StorageFailed):
+            await self.flush()
 
     async def flush(self) -> None:
-        """Return when everything that was asked before, partials included, is committed."""
-        await self.ping()
+        """Return when all that was asked before, partials included, was tried.
+
+        Raises `StorageFailed` if the database refuses just now.
+        """
+        await self._ask(_Request(changes.do_nothing))
 
     async def close(self) -> None:
         """Commit what waits, empty the log, close the database; harmless if done before."""
@@ -164,14 +165,16 @@ class Writer(Log):
         """Own the database until closed or cancelled; raises `StorageFailed`, `NewerSchema`."""
         self._running = True
         try:
-            await self._in_thread(self._open_first)
-        except StorageFailed as error:
+            await self._in_thread(self._transactions.open)
+        except BaseException as error:
             self._refuse_all(error)
             raise
         try:
             task_status.started()
             while await self._wait_for_work():
-                await self._commit_next()
+                # Shielded: requests that have left the queue get their answer.
+                with trio.CancelScope(shield=True):
+                    await self._commit_next()
         finally:
             # What was asked before the end is committed before the end.
             with trio.CancelScope(shield=True):
@@ -190,7 +193,7 @@ class Writer(Log):
                 if self._partials:
                     return True
                 self._idle_at = math.inf
-                await self._in_thread(self._rest)
+                await self._in_thread(self._transactions.rest)
         return True
 
     async def _commit_next(self) -> None:
@@ -204,12 +207,15 @@ class Writer(Log):
         if partials:
             batch.insert(0, _Request(changes.save_partials(partials)))
         at = self._now()
-        await self._in_thread(lambda: self._commit(batch, at))
+        asked = [Asked(request.change, request.deletes) for request in batch]
+        outcomes = await self._in_thread(lambda: self._transactions.commit(asked, at=at))
+        for request, outcome in zip(batch, outcomes, strict=True):
+            request.outcome = outcome
         self._answer(batch)
         self._idle_at = trio.current_time() + IDLE_S
         if trio.current_time() >= self._checkpoint_at and wal_size(self._path) > WAL_LIMIT_BYTES:
             self._checkpoint_at = trio.current_time() + CHECKPOINT_PAUSE_S
-            await self._in_thread(self._checkpoint)
+            await self._in_thread(self._transactions.checkpoint)
 
     def _answer(self, batch: Sequence[_Request[Any]]) -> None:
         """Publish, then wake the callers: none may see its answer before the event is out."""
@@ -232,137 +238,28 @@ class Writer(Log):
         self._closing = True
         while self._queue or self._partials:
             await self._commit_next()
-        await self._in_thread(self._close)
+        await self._in_thread(self._transactions.close)
         self._closed.set()
 
-    def _refuse_all(self, error: StorageFailed) -> None:
+    def _refuse_all(self, error: BaseException) -> None:
+        """The database never opened: tell everybody who waits, and whoever comes."""
         self._closing = True
+        said = error if isinstance(error, StorageFailed) else StorageFailed("askd cannot start.")
         while self._queue:
             request = self._queue.popleft()
-            request.outcome = _copy_of(error)
+            request.outcome = refusals.copy_error(said)
             request.done.set()
         self._closed.set()
 
-    async def _in_thread(self, work: Callable[[], None]) -> None:
-        with trio.CancelScope(shield=True):
-            await trio.to_thread.run_sync(work, limiter=self._thread)
-
-    # ---- in the thread -----------------------------------------------------------
-
-    def _open_first(self) -> None:
-        prepare_file(self._path)
-        self._open()
-        self._rest()  # what an earlier daemon left in the log, and the schema if it is new
-
-    def _open(self) -> sqlite3.Connection:
-        """Open and bring up to date; raises `StorageFailed`."""
-        try:
-            # The file is there; one that has vanished must not come back empty.
-            connection = sqlite3.connect(
-                f"{self._path.absolute().as_uri()}?mode=rw",
-                uri=True,
-                isolation_level=None,
-                check_same_thread=False,
-            )
-        except sqlite3.Error as error:
-            raise refusals.storage_failed(error, self._path) from error
-        try:
-            configure_writer(connection, self._path)
-            migrate(connection, self._path, at=self._now(), migrations=self._migrations)
-            # After the migrations: one that rebuilds a table would else lose what refers to it.
-            connection.execute("PRAGMA foreign_keys = ON")
-            self._identity = self._find_identity()
-        except BaseException as error:
-            connection.close()
-            if isinstance(error, sqlite3.Error):
-                raise refusals.storage_failed(error, self._path) from error
-            raise
-        self._connection = connection
-        return connection
-
-    def _close(self) -> None:
-        if self._connection is not None:
-            self._checkpoint()
-            self._connection.close()
-            self._connection = None
-
-    def _commit(self, batch: Sequence[_Request[Any]], at: float) -> None:
-        """Give every request of the batch its outcome; never raises."""
-        self._try_commit(batch, at)
-        starved = [each for each in batch if each.deletes and _is_starved(each.outcome)]
-        if starved and self._reserve.release():
-            self._try_commit(starved, at)
-        for request in batch:
-            if isinstance(request.outcome, sqlite3.Error):
-                request.outcome = refusals.storage_failed(request.outcome, self._path)
-        if any(each.deletes and isinstance(each.outcome, Done) for each in batch):
-            # Deleted text must not live on in the log.
-            self._checkpoint()
-
-    def _try_commit(self, batch: Sequence[_Request[Any]], at: float) -> None:
-        try:
-            connection = self._usable()
-            outcomes = commit_batch(connection, [each.change for each in batch], at=at)
-        except (sqlite3.Error, AskdError) as error:
-            for request in batch:
-                request.outcome = _copy_of(error)
-            self._notice(error)
-            return
-        except Exception:
-            logger.exception("a batch failed in a way that nobody foresaw")
-            for request in batch:
-                request.outcome = StorageFailed(f"{self._path} cannot be used: see the log.")
-            return
-        self.commits += 1
-        for request, outcome in zip(batch, outcomes, strict=True):
-            request.outcome = outcome
-            if isinstance(outcome, sqlite3.Error):
-                self._notice(outcome)
-
-    def _usable(self) -> sqlite3.Connection:
-        if self._connection is None:
-            return self._open()
-        if self._find_identity() != self._identity:
-            # Commits would go into a file without a name, and be lost with the process.
-            raise StorageFailed(
-                f"{self._path} was removed or replaced while the daemon was running. "
-                "Put it back, or restart the daemon: ask daemon restart"
-            )
-        return self._connection
-
-    def _find_identity(self) -> tuple[int, int]:
-        try:
-            found = self._path.stat()
-        except OSError:
-            return (0, 0)
-        return (found.st_dev, found.st_ino)
-
-    def _notice(self, error: Exception) -> None:
-        """Log what went wrong; drop a connection that may itself be broken."""
-        logger.warning("a commit failed: %s", error)
-        if isinstance(error, sqlite3.Error) and refusals.is_worth_reopening(error):
-            connection, self._connection = self._connection, None
-            if connection is not None:
-                try:
-                    connection.close()
-                except sqlite3.Error:
-                    logger.warning("the broken connection could not be closed")
-
-    def _rest(self) -> None:
-        self._checkpoint()
-        self._reserve.keep()
-
-    def _checkpoint(self) -> None:
-        if self._connection is not None:
-            checkpoint(self._connection)
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        return await trio.to_thread.run_sync(work, limiter=self._thread)
 
 
-def _is_starved(outcome: Done[Any] | Exception | None) -> bool:
-    return isinstance(outcome, sqlite3.Error) and refusals.is_full(outcome)
-
-
-def _copy_of(error: Exception) -> Exception:
-    """An equal error for each caller: one raised in many tasks would mix their tracebacks."""
-    copy = type(error)(*error.args)
-    copy.__dict__.update(error.__dict__)
-    return copy
+def connect(path: Path) -> sqlite3.Connection:
+    """The only connection that can write; a file that has vanished does not come back empty."""
+    return sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode=rw",
+        uri=True,
+        isolation_level=None,
+        check_same_thread=False,
+    )

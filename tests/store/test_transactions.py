@@ -1,0 +1,156 @@
+"""Commits that never raise, on a connection that is opened anew when it breaks."""
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from askd.errors import RequestError, StorageFailed
+from askd.store.batch import Change, Done
+from askd.store.changes import append, delete
+from askd.store.checkpoint import wal_size
+from askd.store.migrations import MIGRATIONS
+from askd.store.transactions import Asked, Transactions
+from askd.store.writer import connect
+from tests.store.builders import add, create, note
+
+
+@pytest.fixture
+def transactions(path: Path) -> Iterator[Transactions]:
+    transactions = Transactions(path, connect=connect, now=lambda: 1.0, migrations=MIGRATIONS)
+    transactions.open()
+    said(transactions, append(create("c")))
+    yield transactions
+    transactions.close()
+
+
+def said(transactions: Transactions, *changes: Change[Any]) -> list[str]:
+    """The class of each outcome, or what the refusal said."""
+    outcomes = transactions.commit([Asked(change) for change in changes], at=1.0)
+    return [
+        "done" if isinstance(each, Done) else getattr(each, "message", repr(each))
+        for each in outcomes
+    ]
+
+
+def connection_of(transactions: Transactions) -> sqlite3.Connection:
+    assert transactions.connection is not None
+    return transactions.connection
+
+
+def test_opened_it_is_at_rest(transactions: Transactions, path: Path) -> None:
+    said(transactions, append(add("c", note())))
+    assert wal_size(path) > 0
+    transactions.rest()
+    assert wal_size(path) == 0
+    assert path.with_name("reserve.bin").exists()
+
+
+def test_commits_are_counted_and_refusals_stay_what_they_are(transactions: Transactions) -> None:
+    before = transactions.commits
+    outcomes = transactions.commit(
+        [Asked(append(create("c"))), Asked(append(add("c", note())))], at=1.0
+    )
+    assert isinstance(outcomes[0], RequestError)
+    assert isinstance(outcomes[1], Done)
+    assert transactions.commits == before + 1
+
+
+def test_a_broken_connection_is_opened_anew(transactions: Transactions) -> None:
+    connection_of(transactions).close()
+    (refused,) = said(transactions, append(add("c", note())))
+    assert "closed database" in refused
+    assert said(transactions, append(add("c", note()))) == ["done"]
+    assert connection_of(transactions).execute("PRAGMA foreign_keys").fetchone() == (1,)
+
+
+def test_what_cannot_be_opened_anew_is_refused_until_it_can(
+    transactions: Transactions, path: Path
+) -> None:
+    connection_of(transactions).close()
+    said(transactions, append(add("c", note())))
+    aside = path.with_name("aside.db")
+    path.rename(aside)
+    (refused,) = said(transactions, append(add("c", note())))
+    assert "cannot be opened" in refused
+    assert not path.exists(), "an empty database would hide that all is gone"
+    aside.rename(path)
+    assert said(transactions, append(add("c", note()))) == ["done"]
+
+
+def test_a_lock_that_another_program_holds(transactions: Transactions, path: Path) -> None:
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    connection_of(transactions).execute("PRAGMA busy_timeout = 0")
+    refused = said(transactions, append(add("c", note())), append(add("c", note())))
+    assert len(refused) == 2
+    assert all("locked by another program" in each for each in refused)
+    other.execute("ROLLBACK")
+    other.close()
+    assert said(transactions, append(add("c", note()))) == ["done"]
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_nothing_is_acknowledged_into_a_file_without_a_name(
+    transactions: Transactions, path: Path, replaced: bool
+) -> None:
+    aside = path.with_name("aside.db")
+    path.rename(aside)
+    if replaced:
+        path.touch()
+    (refused,) = said(transactions, append(add("c", note())))
+    assert "removed or replaced" in refused
+    aside.rename(path)
+    assert said(transactions, append(add("c", note()))) == ["done"]
+
+
+def test_each_caller_gets_an_error_of_its_own(transactions: Transactions, path: Path) -> None:
+    path.rename(path.with_name("aside.db"))
+    one, other = transactions.commit([Asked(append(add("c", note())))] * 2, at=1.0)
+    assert isinstance(one, StorageFailed)
+    assert isinstance(other, StorageFailed)
+    assert one is not other
+    assert one.message == other.message
+    path.with_name("aside.db").rename(path)
+
+
+def test_what_nobody_foresaw_is_an_outcome_too(
+    transactions: Transactions, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(Transactions, "_find_identity", lambda self: 1 // 0)
+        (refused,) = said(transactions, append(add("c", note())))
+    assert "see the daemon's log" in refused
+    assert "ZeroDivisionError" in caplog.text
+    assert said(transactions, append(add("c", note()))) == ["done"]
+
+
+def test_the_reserve_is_given_up_for_a_deletion_alone(
+    transactions: Transactions, path: Path
+) -> None:
+    reserve = path.with_name("reserve.bin")
+    connection = connection_of(transactions)
+    (pages,) = connection.execute("PRAGMA page_count").fetchone()
+    connection.execute(f"PRAGMA max_page_count = {pages + 1}")
+    (refused,) = said(transactions, append(add("c", note("x" * 100_000))))
+    assert "No space left" in refused
+    assert reserve.exists()
+
+    tries = []
+
+    def starve_once(connection: sqlite3.Connection, at: float) -> Done[None]:
+        tries.append(reserve.exists())
+        if reserve.exists():
+            error = sqlite3.OperationalError("database or disk is full")
+            error.sqlite_errorcode = sqlite3.SQLITE_FULL
+            raise error
+        return delete("c")(connection, at)
+
+    (outcome,) = transactions.commit([Asked(starve_once, deletes=True)], at=1.0)
+    assert isinstance(outcome, Done)
+    assert tries == [True, False]
+    assert wal_size(path) == 0, "nothing that was deleted stays in the log"
+    (outcome,) = transactions.commit([Asked(append(create("c")))], at=1.0)
+    assert isinstance(outcome, Done)
