@@ -121,5 +121,7 @@ def lay_out_message(index: int, message: Message) -> list[str]:
     content = read_content(message, describe_blob)
     if content or not message.calls:
         shown = shorten(content, CONTENT_LIMIT) or "(empty)"
-        lines.append(f"{INDENT}Content: " + shown.replace("\n", f"\n{INDENT}"))
+        first, *rest = shown.split("\n")
+        lines.append(f"{INDENT}Content: {first}")
+        lines += [f"{INDENT}{line}" if line else "" for line in rest]
     return lines

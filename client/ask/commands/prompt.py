@@ -9,6 +9,7 @@ import os
 
 import click
 
+from ask.commands.calls import complete_conversation
 from ask.commands.help import Command
 from ask.commands.root import valued_options, walk_options
 from ask.fast.run import Carried
@@ -71,7 +72,13 @@ class Seconds(click.ParamType[float]):
 @click.command("prompt", cls=PromptCommand)
 @click.argument("words", nargs=-1, metavar="[PROMPT]...")
 @click.option("-c", "--continue", "again", is_flag=True, help="This terminal's last conversation.")
-@click.option("-s", "--session", metavar="NAME|ID", help="A conversation; a new name creates one.")
+@click.option(
+    "-s",
+    "--session",
+    metavar="NAME|ID",
+    shell_complete=complete_conversation,
+    help="A conversation; a new name creates one.",
+)
 @click.option("-m", "--model", metavar="NAME", help="provider/model, or an alias.")
 @click.option("-S", "--system", metavar="TEXT", help="A system prompt.")
 @click.option("-f", "--file", "files", multiple=True, metavar="FILE", help="Attach a text file.")

@@ -55,7 +55,7 @@ class Root(Group):
             before, word = split_options(args, load_prompt())
         if any(option in _PLAIN_OPTIONS for option in before):
             return super().parse_args(ctx, [o for o in before if o in _PLAIN_OPTIONS][:1])
-        if ctx.resilient_parsing and word is None:
+        if ctx.resilient_parsing and not args:
             return super().parse_args(ctx, [])  # completing the first word
         if word is None or word not in COMMANDS:
             return super().parse_args(ctx, [PROMPT_NAME, *args])

@@ -48,15 +48,16 @@ def test_methods_complete() -> None:
     assert complete_method(CONTEXT, PARAMETER, "blob/") == ["blob/put", "blob/read"]
 
 
-def test_tab_after_a_command_answers_through_the_real_entry(daemon: FakeDaemon) -> None:
+@pytest.mark.parametrize("words", ["resume wo", "-s wo", "history show wo", "chat -s wo"])
+def test_tab_answers_through_the_real_entry(daemon: FakeDaemon, words: str) -> None:
     daemon.create("work")
     done = subprocess.run(
         [sys.executable, "-m", "ask"],
         env={
             **os.environ,
             "_ASK_COMPLETE": "bash_complete",
-            "COMP_WORDS": "ask resume wo",
-            "COMP_CWORD": "2",
+            "COMP_WORDS": f"ask {words}",
+            "COMP_CWORD": str(len(words.split())),
         },
         capture_output=True,
         text=True,
