@@ -23,6 +23,15 @@ from tests.fakes.log import FakeStore
 from tests.fakes.models import ScriptedModels
 
 
+NUMBERS = itertools.count(1)
+"""Of all rooms: one that comes after a kill must not give an id a second time."""
+
+
+def make_id() -> str:
+    """An id that looks like one, and can be told from the others."""
+    return f"{next(NUMBERS):08x}-id"
+
+
 def encode(value: Published) -> bytes:
     """An encoding that can be read back."""
     return pickle.dumps(value)
@@ -113,8 +122,7 @@ async def open_room(
     """Run sessions until the block ends; then they are cancelled, as by a kill."""
     store = store or FakeStore()
     models = models or ScriptedModels()
-    numbers = itertools.count(len(store.writes) + 1)
-    ids = ids or (lambda: f"{next(numbers):08x}-id")
+    ids = ids or make_id
     means = Means(
         models=models,
         tools=Registry(tools),

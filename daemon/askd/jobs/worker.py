@@ -66,8 +66,8 @@ class Worker:
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Take back what an earlier boot left, then run what is due, until cancelled."""
+        task_status.started()  # a disk that is full now must not keep the daemon from starting
         await self._insist(self._queue.reset_orphans)
-        task_status.started()
         while True:
             job = await self._insist(self._queue.claim_job)
             if job is None:

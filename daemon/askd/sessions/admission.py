@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+import trio
+
 from askd.core.events import Body, ConversationCreated, PromptAccepted, TurnOptions
 from askd.core.items import Blob, Part, UserMessage
 from askd.core.outcome import NO_DAEMON
@@ -154,23 +156,27 @@ class Admission:
             caller_credentials=bool(prompt.secrets) and model.dialect != "local",
         )
         bodies, blobs = offload_bodies([*before, accepted])
+        write = Write(
+            conversation_id=session.id,
+            bodies=bodies,
+            create=bool(before),
+            key=PromptKey(key=prompt.key, digest=prompt.digest, turn_id=turn_id),
+            terminal=prompt.terminal,
+            blobs=list({**prompt.blobs, **blobs}.items()),
+        )
         session.callers[turn_id] = prompt.caller  # the driver may begin before we are told
         try:
-            committed = await session.log.append(
-                Write(
-                    conversation_id=session.id,
-                    bodies=bodies,
-                    create=bool(before),
-                    key=PromptKey(key=prompt.key, digest=prompt.digest, turn_id=turn_id),
-                    terminal=prompt.terminal,
-                    blobs=list({**prompt.blobs, **blobs}.items()),
-                )
-            )
-        finally:
-            if turn_id not in session.conversation.turns and not session.is_behind:
-                session.callers.pop(turn_id, None)
+            # A caller who hangs up now is not told, but what is committed has a session. The log
+            # always answers: this shield cannot hold for longer than the disk takes.
+            with trio.CancelScope(shield=True):
+                committed = await session.log.append(write)
+        except AskdError:
+            session.callers.pop(turn_id, None)
+            raise
         if committed.repeated is not None:
+            session.callers.pop(turn_id, None)
             return await self._repeat(prompt, committed.repeated)
+        await session.wait_known(turn_id)
         self._sessions.bind(prompt.terminal, session)
         return Accepted(
             session=session,

@@ -59,9 +59,7 @@ class Driver:
             await self._rest()
             return
         async with self._means.turns:
-            # While it waited for its place, the turn may have been withdrawn.
-            if self._choose() == turn_id:
-                await self._run_turn(turn_id)
+            await self._run_turn(turn_id)
 
     # ---- choosing --------------------------------------------------------------
 
@@ -70,12 +68,16 @@ class Driver:
         session = self._session
         if self._is_draining() or session.deleted or session.needs_recovery:
             return None
-        if session.active_turn is not None:
-            # Begun by an earlier daemon: it goes on if recovery said so, else it is parked.
-            turn_id = session.active_turn if session.active_turn in session.resumable else None
-        else:
-            turn_id = next(iter(session.queue), None)
+        turn_id = self._find_next()
         return None if turn_id is None or self._secrets_wait(turn_id) > 0 else turn_id
+
+    def _find_next(self) -> str | None:
+        """The turn that is next in order, whether or not it can be run now."""
+        session = self._session
+        if session.active_turn is None:
+            return next(iter(session.queue), None)
+        # Begun by an earlier daemon: it goes on if recovery said so, else it is parked.
+        return session.active_turn if session.active_turn in session.resumable else None
 
     def _secrets_wait(self, turn_id: str) -> float:
         """Seconds that the turn may still wait for its caller to bring the keys again."""
@@ -88,10 +90,11 @@ class Driver:
     async def _rest(self) -> None:
         """Wait until something happened, or until waiting for it has taken long enough."""
         session = self._session
-        waits = [CLOSE_RETRY_S] if session.closing or session.is_behind else []
-        if not self._is_draining():
-            first = [*session.resumable, *session.queue][:1]
-            waits += [wait_s for each in first if (wait_s := self._secrets_wait(each)) > 0]
+        unmended = session.closing or session.is_stale or session.needs_recovery
+        waits = [CLOSE_RETRY_S] if unmended else []
+        turn_id = None if self._is_draining() else self._find_next()
+        if turn_id is not None and (wait_s := self._secrets_wait(turn_id)) > 0:
+            waits.append(wait_s)
         with trio.move_on_after(min(waits, default=float("inf"))):
             await session.wait_woken()
 
@@ -101,7 +104,8 @@ class Driver:
         session = self._session
         run = TurnRun(session, turn_id, means=self._means, read_blob=self._store.read_blob)
         try:
-            await run.run()
+            # While it waited for its place and its model, the turn may have been withdrawn.
+            await run.run(is_due=lambda: self._choose() == turn_id)
         except Exception as error:
             if session.deleted:
                 return
@@ -110,13 +114,13 @@ class Driver:
         finally:
             session.resumable.discard(turn_id)
         if session.closing:
-            session.hold()
+            session.make_stale()
 
     async def _close_crashed(self, turn_id: str, error: Exception) -> None:
         session = self._session
         message = f"Something went wrong inside askd: {_innermost(error)!r}"
         end = TurnFinished(turn_id, "failed", FAILED, reason="internal", message=message)
-        session.hold()
+        session.make_stale()
         session.closing[turn_id] = end
         try:
             await self._mend()
@@ -131,7 +135,7 @@ class Driver:
         """See that the session is what the log says, and the log what has happened."""
         session = self._session
         try:
-            if session.is_behind:
+            if session.is_stale:
                 session.rebuild(await self._store.load(session.id))
             if session.needs_recovery:
                 partials = await self._store.partials(session.id)

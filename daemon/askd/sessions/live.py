@@ -32,6 +32,9 @@ log = logging.getLogger(__name__)
 RECENT_EVENTS = 1000
 """Events kept in memory for those who come back: older ones are read from the log, in pages."""
 
+CATCH_UP_S = 5.0
+"""How long an accepted prompt waits for its session to have read what it missed."""
+
 SessionState = Literal["needs_you", "working", "idle"]
 
 
@@ -95,7 +98,8 @@ class LiveSession:
         self.faults_reported = False
         self.deleted = False
         self._recent: deque[Event] = deque(maxlen=RECENT_EVENTS)
-        self._held: list[Event] | None = None
+        self._unread: list[Event] | None = None
+        self._rebuilt = trio.Event()
         self._wake = trio.Event()
         self._waiting = Waiting()
 
@@ -104,15 +108,15 @@ class LiveSession:
     def observe(self, events: Sequence[Event]) -> None:
         """Take committed events, in the order of their seq; those already known are passed over."""
         for event in events:
-            if self._held is not None:
-                self._held.append(event)
-            elif event.seq == self.conversation.last_seq + 1:
+            if self._unread is not None:
+                self._unread.append(event)
+            if event.seq == self.conversation.last_seq + 1:
                 self._apply(event)
                 self.hub.publish(event)
-            elif event.seq > self.conversation.last_seq:
-                # A commit that was reported as failed was none: read what is missing first.
+            elif event.seq > self.conversation.last_seq and self._unread is None:
+                # A commit that was reported as failed was none: what is missing is read first.
                 log.error("Events are missing: id=%s, before_seq=%d", self.id, event.seq)
-                self._held = [event]
+                self._unread = [event]
         self.wake()
 
     def restore(self, events: Sequence[Event]) -> None:
@@ -122,28 +126,37 @@ class LiveSession:
         self.needs_recovery = self.conversation.running is not None
 
     @property
-    def is_behind(self) -> bool:
-        """Whether the log holds events that the session has not seen."""
-        return self._held is not None
+    def is_stale(self) -> bool:
+        """Whether the log must be read again: it may hold more than the session has seen."""
+        return self._unread is not None
 
-    def hold(self) -> None:
-        """Keep events that are observed from now on until `rebuild`."""
-        if self._held is None:
-            self._held = []
+    def make_stale(self) -> None:
+        """Something went wrong with an event or a commit: `rebuild` is due."""
+        if self._unread is None:
+            self._unread = []
+        self.wake()
 
     def rebuild(self, stored: Sequence[Event]) -> None:
-        """Begin again from the whole log and what was held; publish only what is new."""
+        """Begin again from the whole log, and what came while it was read; publish what is new."""
         published = self.conversation.last_seq
-        held, self._held = self._held or [], None
+        unread, self._unread = self._unread or [], None
         self.conversation = Conversation(self.id)
         self._recent.clear()
-        for event in (*stored, *held):
+        for event in (*stored, *unread):
             if event.seq <= self.conversation.last_seq:
                 continue
             self._apply(event)
             if event.seq > published:
                 self.hub.publish(event)
+        self._rebuilt.set()
+        self._rebuilt = trio.Event()
         self.wake()
+
+    async def wait_known(self, turn_id: str) -> None:
+        """Wait until an accepted turn is folded; that it is not at once is most unusual."""
+        with trio.move_on_after(CATCH_UP_S):
+            while turn_id not in self.conversation.turns and self.is_stale:
+                await self._rebuilt.wait()
 
     def _apply(self, event: Event) -> None:
         self.conversation.apply(event)
@@ -247,7 +260,7 @@ class LiveSession:
             and not self.hub.watched
             and not self.closing
             and not self._waiting
-            and not self.is_behind
+            and not self.is_stale
             and not self.admission.statistics().locked
         )
 

@@ -30,6 +30,8 @@ IDLE_UNLOAD_S = 600.0
 SWEEP_S = 60.0
 EPHEMERAL_LIMIT = 256
 """Ephemeral conversations at once: they live in memory until the daemon ends, or until this."""
+RECOVERY_RETRY_S = 5.0
+"""While the log cannot be read after a start, it is tried again this often."""
 INTERRUPT_WAIT_S = 10.0
 """How long interrupted turns may take to write down their end."""
 
@@ -94,7 +96,7 @@ class Sessions:
                     session.observe([event])
                 except Exception:
                     log.exception("Session failed on an event: id=%s", session.id)
-                    session.hold()
+                    session.make_stale()
             elif event.conversation_id in self._loading:
                 self._loading[event.conversation_id].observed.append(event)
 
@@ -192,13 +194,21 @@ class Sessions:
         """After a start: load every conversation with a turn that an earlier daemon left open.
 
         Their drivers do what the crash policy says. One that cannot be read does not keep
-        the others from it.
+        the others from it; if not even the list can, it is asked for again.
         """
-        for conversation_id in await self.reader.unfinished():
+        for conversation_id in await self._find_unfinished():
             try:
                 await self.get(conversation_id)
+            except Exception as error:
+                log.error("Cannot recover: id=%s: %s", conversation_id, error)
+
+    async def _find_unfinished(self) -> list[str]:
+        while True:
+            try:
+                return await self.reader.unfinished()
             except AskdError as error:
-                log.error("Cannot recover: id=%s: %s", conversation_id, error.message)
+                log.error("Cannot recover yet: %s", error.message)
+                await trio.sleep(RECOVERY_RETRY_S)
 
     async def drain(self, wait_s: float) -> None:
         """Accept and start nothing more; let running turns end, interrupt those that do not.

@@ -9,7 +9,7 @@ of the conversation that nobody else sees.
 import copy
 import logging
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import assert_never
 
 import trio
@@ -86,12 +86,12 @@ class TurnRun:
         self._inbox.append(happened)
         self._poke.set()
 
-    async def run(self) -> None:
-        """Run the turn unless it has been withdrawn meanwhile; return when it is over."""
+    async def run(self, *, is_due: Callable[[], bool]) -> None:
+        """Run the turn, if it is still due when all is ready; return when it is over."""
         model = await self._resolve()
         session = self._session
         async with session.starting:
-            if not self._is_due():
+            if not is_due():
                 return
             self.post(Started(self._attempt, model.name if isinstance(model, Model) else None))
             session.running = RunningTurn(self._turn_id, self.post)
@@ -111,13 +111,6 @@ class TurnRun:
                 self._report_unsaved(self._finish, self._unsaved)
         finally:
             session.running = None
-
-    def _is_due(self) -> bool:
-        """Whether the turn still waits to run: in the queue, or begun by an earlier daemon."""
-        session = self._session
-        if self._turn_id in session.closing or session.deleted:
-            return False
-        return session.conversation.finished(self._turn_id) is None
 
     async def _resolve(self) -> Model | Failure:
         settings = self._session.conversation.settings
