@@ -37,7 +37,7 @@ def render() -> str:
     """The whole page."""
     tree = list(walk(root, ("ask",)))
     names = [" ".join(path) for path, _ in tree]
-    contents = "".join(f"- [`{name}`](#{name.replace(' ', '-')})\n" for name in names)
+    contents = "".join(f"- [{name}](#{name.replace(' ', '-')})\n" for name in names)
     sections = [render_command(path, command) for path, command in tree]
     return HEAD + contents + "".join(sections) + FOOT
 
@@ -45,7 +45,7 @@ def render() -> str:
 def render_command(path: tuple[str, ...], command: Any) -> str:
     """One command: usage, what it does, its options, examples and codes."""
     name = " ".join(path)
-    context = click.Context(command, info_name=name)
+    context = click.Context(command, info_name=name, **command.context_settings)
     usage = " ".join([name, *command.collect_usage_pieces(context)])
     parts = [f"\n## {name}\n", f"```text\n{usage}\n```\n", f"{_read_help(command)}\n"]
     options = _list_options(command, context)
