@@ -27,6 +27,7 @@ from askd.providers.assemble import Assembler
 from askd.providers.base import (
     CallDelta,
     Ended,
+    Endpoint,
     Failed,
     ModelRequest,
     ReasoningDelta,
@@ -35,7 +36,7 @@ from askd.providers.base import (
     TextDelta,
     UsageReported,
 )
-from askd.providers.openai_chat import OpenAIChat, encode_messages
+from askd.providers.openai_chat import OpenAIChat, codec_for, encode_messages
 from tests.fakes import chat_answers
 from tests.fakes.chat_answers import call, chunk, event, say, usage
 
@@ -100,6 +101,14 @@ def test_every_option_that_was_said_is_sent() -> None:
     renamed = body_of(request, OpenAIChat("openai", limit_field="max_completion_tokens"))
     assert renamed["max_completion_tokens"] == 7
     assert "max_tokens" not in renamed
+
+
+def test_openai_itself_has_renamed_the_cap() -> None:
+    request = ModelRequest(model="m", items=[user("Hi")], max_output_tokens=7)
+    official = Endpoint(provider="openai", base_url="https://api.openai.com/v1")
+    other = Endpoint(provider="openai", base_url="http://127.0.0.1:8000/v1")
+    assert body_of(request, codec_for(official))["max_completion_tokens"] == 7
+    assert body_of(request, codec_for(other))["max_tokens"] == 7
 
 
 def test_exchange_is_paired_as_the_dialect_demands() -> None:

@@ -16,9 +16,9 @@ from askd.errors import (
     UnknownModel,
 )
 from askd.providers.base import Model, ModelRequest, TextDelta
+from askd.providers.limits import OPENAI_DEFAULT
 from askd.providers.local import LocalModel
 from askd.providers.registry import (
-    OPENAI_DEFAULT_MODEL,
     THREE_WAYS,
     Caller,
     LocalConfig,
@@ -100,7 +100,7 @@ async def refusal(models: Models, name: str | None, caller: Caller = NOBODY) -> 
 async def test_key_comes_first() -> None:
     models = make(provider(default_model="m"), keys=KEY, installed=True)
     found = await models.resolve(None, NOBODY)
-    assert found.name == f"openai/{OPENAI_DEFAULT_MODEL}"
+    assert found.name == f"openai/{OPENAI_DEFAULT}"
     assert found.why is not None
     assert "OPENAI_API_KEY is set" in found.why
 
@@ -146,7 +146,7 @@ async def test_chosen_default_needs_no_reason() -> None:
 
 async def test_callers_key_counts_as_well() -> None:
     found = await make().resolve(None, Caller(secrets={"OPENAI_API_KEY": "sk-theirs"}))
-    assert found.name == f"openai/{OPENAI_DEFAULT_MODEL}"
+    assert found.name == f"openai/{OPENAI_DEFAULT}"
 
 
 async def test_local_only_passes_over_everybody_else() -> None:
@@ -171,7 +171,7 @@ async def test_full_name_is_taken_at_its_word(name: str) -> None:
 async def test_provider_alone() -> None:
     models = make(provider(default_model="org/m"), keys=KEY, installed=True)
     assert (await models.resolve("work", NOBODY)).name == "work/org/m"
-    assert (await models.resolve("openai", NOBODY)).name == f"openai/{OPENAI_DEFAULT_MODEL}"
+    assert (await models.resolve("openai", NOBODY)).name == f"openai/{OPENAI_DEFAULT}"
     assert (await models.resolve("local", NOBODY)).name == "local/smollm2-135m"
 
 

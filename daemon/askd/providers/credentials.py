@@ -8,16 +8,13 @@ they are not written, not logged and not in any sentence; `repr` hides them.
 import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from ipaddress import ip_address
-from urllib.parse import urlsplit
 
 import trio
 
 from askd.errors import NotConfigured, ProviderError, SecretsNeeded
 from askd.processes.supervise import CannotStart, Child, Command, open_child
+from askd.providers.addresses import OPENAI_URL, is_loopback, read_host
 from askd.providers.base import Endpoint
-
-OPENAI_URL = "https://api.openai.com/v1"
 
 LOCAL_ONLY = "local_only"
 """The reason of the error for an address that `local_only` refuses."""
@@ -232,26 +229,3 @@ def check_key(provider: str, key: str) -> str:
     if not (key.isascii() and key.isprintable()):
         raise NotConfigured(f"{provider}: the key holds characters that no key has")
     return key
-
-
-def read_host(address: str) -> str | None:
-    """The host of an http or https address, or None if it is not one."""
-    try:
-        parts = urlsplit(address)
-        _ = parts.port  # raises if it is not a number
-    except ValueError:
-        return None
-    return parts.hostname if parts.scheme in ("http", "https") else None
-
-
-def is_openai(endpoint: Endpoint) -> bool:
-    """Whether OpenAI itself answers there, and not one of its imitators."""
-    return read_host(endpoint.base_url) == read_host(OPENAI_URL)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether the host is this machine by its very name."""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")

@@ -31,6 +31,9 @@ _OPENAI: tuple[tuple[str, int, int], ...] = (
     ("o4-mini", 200_000, 32_768),
 )
 
+OPENAI_DEFAULT = "gpt-5-mini"
+"""What answers when there is a key and nobody named a model: good, fast and cheap."""
+
 OPENAI_NAMES: tuple[str, ...] = ("gpt-5", "gpt-5-mini", "gpt-5-nano", "gpt-4.1", "gpt-4o")
 """Names that a bare `-m` may use without a server being asked first."""
 

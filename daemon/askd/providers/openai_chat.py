@@ -24,9 +24,11 @@ from askd.core.items import (
 )
 from askd.core.outcome import Stop, Usage
 from askd.errors import BadAnswer, ProviderError
+from askd.providers.addresses import is_openai
 from askd.providers.base import (
     CallDelta,
     Ended,
+    Endpoint,
     Failed,
     HttpCall,
     ModelRequest,
@@ -95,6 +97,12 @@ class OpenAIChat:
     def read_error(self, status: int, headers: Mapping[str, str], body: bytes) -> ProviderError:
         """The error that an answer with an error status means."""
         return read_refusal(self._provider, status, headers, body)
+
+
+def codec_for(endpoint: Endpoint) -> OpenAIChat:
+    """The codec as this endpoint understands it."""
+    field = "max_completion_tokens" if is_openai(endpoint) else "max_tokens"
+    return OpenAIChat(endpoint.provider, limit_field=field)
 
 
 def encode_messages(items: Iterable[Item], *, system: str | None) -> list[Json]:

@@ -16,25 +16,24 @@ from typing import TYPE_CHECKING, Any
 import trio
 
 from askd.errors import NotConfigured, ProviderError, Unauthenticated, Unavailable, UnknownModel
-from askd.providers.base import Endpoint, Model, ModelRequest, Progress, StreamEvent
+from askd.providers.addresses import is_openai
+from askd.providers.base import Model, ModelRequest, Progress, StreamEvent
 from askd.providers.catalog import explain_unknown, find_matches, read_listing
-from askd.providers.credentials import (
-    Caller,
-    Credentials,
-    ProviderConfig,
-    is_openai,
+from askd.providers.credentials import Caller, Credentials, ProviderConfig
+from askd.providers.limits import (
+    OPENAI_DEFAULT,
+    OPENAI_NAMES,
+    ModelConfig,
+    find_limits,
+    find_local_limits,
 )
-from askd.providers.limits import OPENAI_NAMES, ModelConfig, find_limits, find_local_limits
 from askd.providers.local import INSTALL_HINT, PROVIDER, TIME_LIMITS, LocalConfig, LocalModel
-from askd.providers.openai_chat import OpenAIChat
+from askd.providers.openai_chat import OpenAIChat, codec_for
 
 if TYPE_CHECKING:
     from askd.providers.transport import Transport
 
 __all__ = ["Caller", "LocalConfig", "ModelConfig", "Models", "ProviderConfig"]
-
-OPENAI_DEFAULT_MODEL = "gpt-5-mini"
-"""What answers when there is a key and nobody named a model: good, fast and cheap."""
 
 LIST_S = 10.0
 """For a provider to say which models it has."""
@@ -61,8 +60,7 @@ class Models:
         environ_keys: the daemon's own keys, and its OPENAI_BASE_URL.
         local_only: refuse every endpoint that is not on this machine.
         child_env: the environment of commands that print a key.
-        transport: tests have one.
-        local_model: tests have one.
+        transport, local_model: tests have their own.
     """
 
     def __init__(
@@ -82,7 +80,6 @@ class Models:
         self._child_env = child_env or {}
         self._local = local_model or LocalModel(local)
         self._transport_made = transport
-        self._first_models: dict[str, tuple[float, str]] = {}
         self.configure(
             providers=providers,
             default_model=default_model,
@@ -111,6 +108,7 @@ class Models:
             child_env=self._child_env,
             local_only=local_only,
         )
+        self._first_models: dict[str, tuple[float, str]] = {}
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Own the connections and the embedded model's process, until cancelled."""
@@ -162,19 +160,20 @@ class Models:
         if self._is_embedded(model.provider):
             if request.max_output_tokens is None:
                 request = replace(request, max_output_tokens=model.limits.reserved_output)
+            transport = await self._transport()
             async with (
                 self._local.use(progress) as endpoint,
-                self._transport().stream(
+                transport.stream(
                     endpoint, OpenAIChat(PROVIDER), request, progress=progress, limits=TIME_LIMITS
                 ) as events,
             ):
                 yield events
             return
         endpoint = await self._credentials.fetch(model.provider, caller)
+        transport = await self._transport()
+        codec = codec_for(endpoint)
         try:
-            async with self._transport().stream(
-                endpoint, _codec_for(endpoint), request, progress=progress
-            ) as events:
+            async with transport.stream(endpoint, codec, request, progress=progress) as events:
                 yield events
         except Unauthenticated:
             self._credentials.forget(model.provider)
@@ -192,7 +191,7 @@ class Models:
             except ProviderError as error:
                 warnings[provider] = error.message
 
-        # One task per provider lives here; each has its own time limit.
+        # One task per provider lives here, each with a time limit.
         async with trio.open_nursery() as nursery:
             for provider in names:
                 nursery.start_soon(ask, provider)
@@ -213,10 +212,10 @@ class Models:
 
     def _usable(self, caller: Caller) -> list[str]:
         """The providers that this caller may have models of, in the order of choice."""
-        names = list(self._providers)
+        names = [*self._providers]
         if "openai" not in names and self._credentials.has_openai_key(caller):
             names.insert(0, "openai")
-        names = [name for name in names if self._credentials.is_allowed(name, caller)]
+        names = [each for each in names if self._credentials.is_allowed(each, caller)]
         if PROVIDER not in names and self._local.find_missing() is None:
             names.append(PROVIDER)
         return names
@@ -246,7 +245,7 @@ class Models:
             return self._local.name
         endpoint = self._credentials.find(provider, caller)
         if is_openai(endpoint):
-            return OPENAI_DEFAULT_MODEL
+            return OPENAI_DEFAULT
         known_at, model = self._first_models.get(endpoint.base_url, (float("-inf"), ""))
         if trio.current_time() - known_at > LISTING_AGE_S:
             listed = await self._list(provider, caller)
@@ -283,12 +282,11 @@ class Models:
         names = {name for name in self._models if name.partition("/")[0] in usable}
         for provider in usable:
             config = self._providers.get(provider)
-            if config is not None and config.default_model:
-                names.add(f"{provider}/{config.default_model}")
-        if "openai" in usable and "openai" not in self._providers:
-            names |= {f"openai/{each}" for each in OPENAI_NAMES}
-        if PROVIDER in usable and self._is_embedded(PROVIDER):
-            names.add(f"{PROVIDER}/{self._local.name}")
+            if config is not None:
+                known: Sequence[str] = [config.default_model] if config.default_model else []
+            else:
+                known = [self._local.name] if provider == PROVIDER else OPENAI_NAMES
+            names |= {f"{provider}/{each}" for each in known}
         return sorted(names)
 
     def _describe(
@@ -302,11 +300,12 @@ class Models:
                 raise NotConfigured(missing)
             if model != self._local.name:
                 raise explain_unknown(name, [f"{PROVIDER}/{self._local.name}"])
+            limits = find_local_limits(self._local.context_tokens, self._models.get(name))
             return Model(
                 name=name,
                 provider=provider,
                 dialect="local",
-                limits=find_local_limits(self._local.context_tokens, self._models.get(name)),
+                limits=limits,
                 supports_tools=False,
                 why=why,
             )
@@ -322,13 +321,18 @@ class Models:
             return [self._local.name]
         endpoint = await self._credentials.fetch(provider, caller)
         with trio.move_on_after(LIST_S):
-            listing = await self._transport().fetch_json(
-                endpoint, "/models", codec=_codec_for(endpoint)
-            )
+            transport = await self._transport()
+            listing = await transport.fetch_json(endpoint, "/models", codec=codec_for(endpoint))
             return read_listing(listing, is_openai=is_openai(endpoint))
         raise Unavailable(f"{provider} did not list its models within {LIST_S:g} seconds")
 
-    def _transport(self) -> "Transport":
+    async def _transport(self) -> "Transport":
+        if self._transport_made is None:
+            # In a thread, for it takes a while; several may come back at once.
+            await trio.to_thread.run_sync(_import_transport)
+        return self._make_transport()
+
+    def _make_transport(self) -> "Transport":
         if self._transport_made is None:
             self._transport_made = _import_transport().Transport()
         return self._transport_made
@@ -337,9 +341,3 @@ class Models:
 def _import_transport() -> Any:
     """The one door to the HTTP client."""
     return importlib.import_module("askd.providers.transport")
-
-
-def _codec_for(endpoint: Endpoint) -> OpenAIChat:
-    """OpenAI itself has renamed the field that caps the answer; the others have not."""
-    field = "max_completion_tokens" if is_openai(endpoint) else "max_tokens"
-    return OpenAIChat(endpoint.provider, limit_field=field)
