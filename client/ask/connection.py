@@ -176,11 +176,6 @@ class Client:
             )
         return answer.result if isinstance(answer.result, dict) else {}
 
-    def is_refused(self, request: int) -> bool:
-        """Whether an earlier `send` has been answered with an error; does not wait."""
-        answer = self._answers.pop(request, None)
-        return answer is not None and answer.error is not None
-
     def receive(self) -> tuple[str, dict[str, Any]]:
         """The next notification `(method, params)`, however long it takes.
 

@@ -9,7 +9,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
@@ -55,7 +55,6 @@ class Follower:
     _texts: dict[str, str] = field(default_factory=dict)
     _reasoned: dict[str, int] = field(default_factory=dict)
     _signals: list[int] = field(default_factory=list)
-    _stopping: int | None = None
     _left: End | None = None
 
     def run(self) -> End:
@@ -168,11 +167,7 @@ class Follower:
             found = self._client.poll(min(limits, default=None), wake=wake)
             if found is not None:
                 self._take(*found)
-            if self._stopping is not None and self._client.is_refused(self._stopping):
-                self._stopping = None
-                self._stop(otherwise=True)  # it started, or ended, meanwhile
         except ConnectionLost:
-            self._stopping = None
             self._resume()
         left = self._time_left()
         if left is not None and left <= 0:
@@ -227,7 +222,7 @@ class Follower:
         item = event.get("item") or {}
         if item.get("type") == "assistant_message" and event.get("status") != "superseded":
             self._texts[str(item["id"])] = "".join(p.get("text", "") for p in item["parts"])
-        elif event["type"] == "turn_started" and event.get("attempt", 1) > 1:
+        elif event["type"] == "turn_started":
             self._texts.clear()
             self._reasoned.clear()
         if not self.as_json and not self.silent:
@@ -275,19 +270,15 @@ class Follower:
         deadline = self.carried.deadline
         return None if deadline is None else deadline - time.monotonic()
 
-    def _stop(self, *, otherwise: bool = False) -> None:
-        """Interrupt the turn if it runs, withdraw it if it is queued; or the other of the two."""
+    def _stop(self) -> None:
+        """Interrupt the turn; one that is still queued is withdrawn by that."""
         assert self._client is not None
-        method = "turn/interrupt" if self.answer.started != otherwise else "turn/withdraw"
         reference = {
             "conversation_id": self.answer.conversation_id,
             "turn_id": self.answer.turn_id,
         }
-        try:
-            request = self._client.send(method, reference)
-        except ConnectionLost:
-            return  # the next read finds out, and it is sent again
-        self._stopping = None if otherwise else request
+        with suppress(ConnectionLost):  # the next read finds out, and it is sent again
+            self._client.send("turn/interrupt", reference)
 
     @contextmanager
     def _catch_signals(self) -> Iterator[int]:

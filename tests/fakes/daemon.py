@@ -12,7 +12,8 @@ import socket
 import threading
 import typing
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -121,7 +122,11 @@ class Peer:
         self.daemon = daemon
         self.stream = stream
         self.unpacker = msgpack.Unpacker(strict_map_key=True)
+        self.raw = bytearray()
+        daemon.raw.append(self.raw)
         self.greeted = False
+        self._direct = True
+        self._waiting = bytearray()
 
     def serve(self) -> None:
         """Answer requests until the client leaves."""
@@ -148,11 +153,25 @@ class Peer:
         return method, params
 
     def send(self, message: list[Any]) -> None:
-        """Send one message."""
+        """Send one message, or keep it until `together` ends."""
+        self._waiting += msgpack.packb(message)
+        if self._direct:
+            self._send_waiting()
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Send what is sent within the block in one write."""
+        self._direct = False
+        yield
+        self._direct = True
+        self._send_waiting()
+
+    def _send_waiting(self) -> None:
         try:
-            self.stream.sendall(msgpack.packb(message))
+            self.stream.sendall(self._waiting)
         except OSError:
             raise Dropped from None
+        self._waiting.clear()
 
     def _read(self) -> tuple[int, str, Map]:
         while True:
@@ -161,6 +180,7 @@ class Peer:
             data = self.stream.recv(65536)
             if not data:
                 raise Dropped
+            self.raw += data
             self.unpacker.feed(data)
 
     def _check(self, message: Any) -> tuple[int, str, Map]:
@@ -186,8 +206,10 @@ class FakeDaemon:
         refuse: errors to answer with, by method, each once.
         results: what other methods answer, by name.
         protocol: what it says that it speaks.
+        always: what models do when `scripts` has run out.
 
     Attributes:
+        raw: all bytes that came, by connection.
         requests: all that were asked, `(method, params)`.
         events: what was appended, by conversation.
     """
@@ -199,12 +221,15 @@ class FakeDaemon:
         refuse: dict[str, list[Refusal]] | None = None,
         results: Map | None = None,
         protocol: int = 1,
+        always: Script | None = None,
     ) -> None:
         self.path = path
         self.scripts = list(scripts)
         self.refuse = refuse or {}
         self.results = results or {}
         self.protocol = protocol
+        self.always = always
+        self.raw: list[bytearray] = []
         self.requests: list[tuple[str, Map]] = []
         self.events: dict[str, list[Map]] = {}
         self.live: dict[str, dict[tuple[str, str], str]] = {}
@@ -313,8 +338,8 @@ class FakeDaemon:
         result = {**turn, "seq": event["seq"], "position": 0, "created": created, "name": None}
         result |= self.results.get("turn/start", {})
         self._turns[params["key"]] = (body, result)
-        if params.get("follow") and self.scripts:
-            then.append((self.scripts.pop(0), turn))
+        if params.get("follow"):
+            self._play_next(then, turn)
         return result
 
     def _subscribe(self, params: Map, then: list[tuple[Script, Map]]) -> Map:
@@ -338,9 +363,14 @@ class FakeDaemon:
             for (item, kind), text in self.live.get(conversation_id, {}).items()
             if not over
         ]
-        if self.scripts and not over:
-            then.append((self.scripts.pop(0), turn))
+        if not over:
+            self._play_next(then, turn)
         return {"data": page, "next_after_seq": None, "live": live}
+
+    def _play_next(self, then: list[tuple[Script, Map]], turn: Map) -> None:
+        script = self.scripts.pop(0) if self.scripts else self.always
+        if script is not None:
+            then.append((script, turn))
 
     def _accept(self) -> None:
         while True:

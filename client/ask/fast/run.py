@@ -26,7 +26,7 @@ GRACE_S = 10.0
 """How long after `--timeout` the daemon may take to end the turn itself."""
 
 DONE, INTERRUPTED, PIPE_CLOSED, TERMINATED = 0, 130, 141, 143
-_STOP, _STOP_OTHERWISE = 3, 4  # ids of the requests that follow hello and the prompt
+_STOP_ID = 3  # of the request that may follow hello and the prompt
 
 
 class Answer:
@@ -38,14 +38,13 @@ class Answer:
         ended: the `turn_finished` event, once it has come.
     """
 
-    __slots__ = ("conversation_id", "ended", "line_open", "seq", "shown", "started", "turn_id")
+    __slots__ = ("conversation_id", "ended", "line_open", "seq", "shown", "turn_id")
 
     def __init__(self, accepted: "Mapping[str, Any]") -> None:
         self.conversation_id = str(accepted["conversation_id"])
         self.turn_id = str(accepted["turn_id"])
         self.seq = int(accepted["seq"]) - 1
         self.shown: dict[str, int] = {}
-        self.started = False
         self.ended: dict[str, Any] | None = None
         self.line_open = False
 
@@ -69,9 +68,7 @@ class Answer:
                 text = "".join([str(part.get("text", "")) for part in item.get("parts", ())])
                 return self.show(str(item["id"]), 0, text)
         elif kind == "turn_started":
-            self.started = True
-            if event.get("attempt", 1) > 1:
-                self.shown.clear()  # the answer begins anew, under the same item's id
+            self.shown.clear()  # another attempt says it anew, under the same item's id
         elif kind == "turn_finished":
             self.ended = dict(event)
         return ""
@@ -145,6 +142,9 @@ def run_prompt(words: "Words", environ: "Mapping[str, str]") -> "int | Carried":
     except caller.StdoutFailed as failure:
         turn.carried.broken = str(failure)
         result = turn.carried
+    finally:
+        if turn.stream is not None:
+            turn.stream.close()
     if isinstance(result, Carried):
         for number, handler in before:
             _signal.signal(number, handler)
@@ -183,16 +183,15 @@ class _Turn:
             os._exit(INTERRUPTED)
         self.carried.interrupted = True
         if self.carried.answer is not None:
-            self.stop(_STOP)
+            self.stop()
 
-    def stop(self, request: int, *, otherwise: bool = False) -> None:
-        """Interrupt a running turn, withdraw a queued one; `otherwise` the other of the two."""
+    def stop(self) -> None:
+        """Interrupt the turn; one that is still queued is withdrawn by that."""
         answer = self.carried.answer
         assert answer is not None
-        method = "turn/interrupt" if answer.started != otherwise else "turn/withdraw"
         reference = {"conversation_id": answer.conversation_id, "turn_id": answer.turn_id}
         try:
-            self.stream.sendall(codec.encode([0, request, method, [reference]]))
+            self.stream.sendall(codec.encode([0, _STOP_ID, "turn/interrupt", [reference]]))
         except OSError:
             return  # the connection is lost; the next read finds out
 
@@ -227,6 +226,7 @@ class _Turn:
                 if carried.deadline is not None and time.monotonic() > carried.deadline:
                     return carried
         except (OSError, LookupError, TypeError, ValueError):
+            self.flush()
             return carried  # lost, silent, or not understood: the long way finds out which
 
     def take(self, message: "Any") -> "int | Carried | None":
@@ -276,9 +276,7 @@ class _Turn:
             if result.get("position") and not self.words.quiet:
                 caller.say(queued(result["position"]))
             if carried.interrupted:
-                self.stop(_STOP)
-        elif request == _STOP and error is not None:
-            self.stop(_STOP_OTHERWISE, otherwise=True)  # it started, or ended, meanwhile
+                self.stop()
         return None
 
     def finish(self, ended: "Mapping[str, Any]") -> "int | Carried":

@@ -51,6 +51,8 @@ def read_status(environ: "Mapping[str, str]") -> "dict[str, Any] | None":
             return None
     except (OSError, LookupError, TypeError, ValueError):
         return None
+    finally:
+        stream.close()
     return result if isinstance(result, dict) else None
 
 
