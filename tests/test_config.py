@@ -40,6 +40,11 @@ def test_no_file_means_every_default(tmp_path: Path) -> None:
             4,
             "providers.work.key: there is no such setting",
         ),
+        (
+            "[providers.work]\ndialect = 'openai-chat'\nbase_urk = 'x'\n",
+            3,
+            "providers.work.base_urk: there is no such setting",
+        ),
         ('[models."a.b/c"]\ncontext_window = -5\n', 2, "context_window"),
         ("[providers.x]\ndialect = 'ollama'\nbase_url = 'y'\n", 2, "this version speaks"),
         ("title = \n", 1, "line 1"),

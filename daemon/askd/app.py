@@ -13,7 +13,6 @@ import sys
 import time
 import uuid
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import trio
 
@@ -27,12 +26,14 @@ from askd.errors import AskdError
 from askd.host import Daemon
 from askd.jobs.kinds import make_kinds
 from askd.jobs.worker import Worker
-from askd.owner import AlreadyOwned, OwnerNote, Ownership
+from askd.logs import configure_log
+from askd.owner import AlreadyOwned, OwnerNote, Ownership, own_when_free
 from askd.providers.registry import LocalConfig, ModelConfig, Models, ProviderConfig
 from askd.server import wire
 from askd.server.house import House
-from askd.server.listener import BadSocket, Door, adopt_door, open_door
+from askd.server.listener import Door, adopt_door, open_first_door
 from askd.server.reception import Reception
+from askd.server.takeover import ask_to_drain
 from askd.sessions.admission import Admission
 from askd.sessions.needs import Means
 from askd.sessions.registry import Sessions
@@ -42,9 +43,6 @@ from askd.store.writer import Writer
 from askd.systemd import Notifier, find_activated_socket, find_notifier
 from askd.tools.registry import Registry
 
-TAKEOVER_LIMIT_S = 40.0
-"""How long a daemon on its way out may hold the data directory: its drain, and a margin."""
-TAKEOVER_PAUSE_S = 0.05
 DRAIN_S = 20.0
 """How long running turns may take to end after SIGTERM; the unit's TimeoutStopSec is above it."""
 TURNS_LIMIT = 64
@@ -81,19 +79,6 @@ def check_config() -> int:
     return outcome.DONE
 
 
-def configure_log(level: str | None) -> None:
-    """Log to standard error: a service manager or the client that spawned us keeps it."""
-    logging.basicConfig(
-        level=(level or "info").upper() if _is_level(level) else logging.INFO,
-        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
-        stream=sys.stderr,
-        force=True,
-    )
-    # They write a line a request, with its URL: nothing that a user of ours looks for.
-    for chatty in ("httpx", "httpcore"):
-        logging.getLogger(chatty).setLevel(logging.WARNING)
-
-
 async def serve(environment: Environment) -> int:
     """Own the data directory and serve; answer the exit code."""
     os.umask(0o077)
@@ -104,13 +89,15 @@ async def serve(environment: Environment) -> int:
     settings = read_settings(paths.config_file)
     configure_log(environment.log_level or settings.log.level)
     try:
-        ownership = await _own(paths.lock_file, paths.owner_file)
+        # Clients come to the socket that systemd holds: whoever was started by hand makes way.
+        is_promised = passed is not None and await ask_to_drain(paths.owner_file, wait_s=DRAIN_S)
+        ownership = await own_when_free(paths.lock_file, paths.owner_file, is_promised=is_promised)
     except AlreadyOwned as error:
         # Another client was faster to start one: that is where ours will find an answer.
         log.info("%s Nothing to do.", error)
         return outcome.DONE
     with ownership:
-        door = adopt_door(passed) if passed is not None else _open_first(paths.sockets)
+        door = adopt_door(passed) if passed is not None else open_first_door(paths.sockets)
         try:
             identity = HelloResult(
                 protocol=PROTOCOL,
@@ -149,19 +136,14 @@ class Application:
             paths.database, observe=self._observe, now=time.time, boot_id=identity.boot_id
         )
         self._models = Models(
-            providers=_find_providers(settings),
-            default_model=environment.model or settings.default_model,
-            local=LocalConfig(
-                model_path=settings.local.model_path,
-                context_tokens=settings.local.context_window,
-                idle_s=settings.local.idle_s,
-                threads=settings.local.threads,
-            ),
-            models=_find_limits(settings),
+            providers=(),
+            default_model=None,
+            local=LocalConfig(),
+            models={},
             environ_keys=environment.keys,
-            local_only=settings.local_only,
             child_env=environment.child_env,
         )
+        self._apply(settings)
         self._host = Daemon(
             settings=settings,
             config_file=paths.config_file,
@@ -170,6 +152,7 @@ class Application:
             data=paths.data,
             count_sessions=lambda: len(self._sessions.live()),
             count_jobs=self._reader.count_open_jobs,
+            apply=self._apply,
         )
         means = Means(
             models=self._models,
@@ -190,6 +173,21 @@ class Application:
             self._writer, kinds=make_kinds(self._sessions), now=time.time, chance=random.random
         )
 
+    def _apply(self, settings: Settings) -> None:
+        configure_log(self._environment.log_level or settings.log.level)
+        self._models.configure(
+            providers=_find_providers(settings),
+            default_model=self._environment.model or settings.default_model,
+            local=LocalConfig(
+                model_path=settings.local.model_path,
+                context_tokens=settings.local.context_window,
+                idle_s=settings.local.idle_s,
+                threads=settings.local.threads,
+            ),
+            models=_find_limits(settings),
+            local_only=settings.local_only,
+        )
+
     def _observe(self, events: Sequence[Event]) -> None:
         self._sessions.observe(events)
         self._worker.observe(events)
@@ -206,7 +204,7 @@ class Application:
                 rooms.start_soon(self._sessions.recover)
                 await rooms.start(self._worker.run)
                 rooms.start_soon(self._host.watch_config)
-                rooms.start_soon(self._watch_signals)
+                await rooms.start(self._watch_signals)
                 rooms.start_soon(self._feed_watchdog)
                 if is_activated:
                     rooms.start_soon(self._leave_when_idle)
@@ -229,7 +227,6 @@ class Application:
             reader=self._reader,
             models=self._models,
             host=self._host,
-            default_model=lambda: self._host.settings.default_model,
             clients=self._reception.count_clients,
         )
 
@@ -254,10 +251,13 @@ class Application:
             version=identity.version,
         )
 
-    async def _watch_signals(self) -> None:
+    async def _watch_signals(
+        self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    ) -> None:
         """The first TERM or INT drains, the second ends at once; HUP reads the settings."""
         asked = False
         with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:
+            task_status.started()
             async for number in signals:
                 if number == signal.SIGHUP:
                     self._host.reload()
@@ -321,40 +321,9 @@ def _new_id() -> str:
     return str(uuid.uuid4())
 
 
-async def _own(lock_file: Path, note_file: Path) -> Ownership:
-    """Own the data directory; wait for a holder on its way out; raise `AlreadyOwned`."""
-    with trio.move_on_after(TAKEOVER_LIMIT_S):
-        while True:
-            try:
-                return Ownership(lock_file, note_file)
-            except AlreadyOwned as error:
-                if error.is_settled:
-                    raise
-            await trio.sleep(TAKEOVER_PAUSE_S)
-    raise AlreadyOwned(
-        f"Another askd holds {lock_file.parent} and does not let go.", is_settled=False
-    )
-
-
-def _open_first(places: Sequence[Path]) -> Door:
-    """Listen at the first place that can be used; raise the first place's `BadSocket`."""
-    first: BadSocket | None = None
-    for place in places:
-        try:
-            return open_door(place)
-        except BadSocket as error:
-            first = first or error
-    assert first is not None
-    raise first
-
-
 def _leaves(group: BaseExceptionGroup[AskdError]) -> Iterator[AskdError]:
     for error in group.exceptions:
         if isinstance(error, BaseExceptionGroup):
             yield from _leaves(error)
         else:
             yield error
-
-
-def _is_level(name: str | None) -> bool:
-    return (name or "").upper() in logging.getLevelNamesMapping()

@@ -37,25 +37,25 @@ class ProviderSettings(Section):
     dialect: Dialect = Field(description="The wire format that the server speaks.")
     base_url: str = Field(description="Where it listens, up to and without `/chat/completions`.")
     api_key_env: str | None = Field(
-        None, description="The variable that holds its key, the caller's or the daemon's."
+        default=None, description="The variable that holds its key, the caller's or the daemon's."
     )
     api_key_cmd: list[str] | None = Field(
-        None, description="A command that prints its key; run without a shell."
+        default=None, description="A command that prints its key; run without a shell."
     )
     api_key_file: str | None = Field(
-        None, description="A file that holds its key; others must not be able to read it."
+        default=None, description="A file that holds its key; others must not be able to read it."
     )
     default_model: str | None = Field(
-        None, description="The model to use when only the provider is named or found."
+        default=None, description="The model to use when only the provider is named or found."
     )
 
 
 class ModelSettings(Section):
     """`[models."provider/model"]`: what the provider does not say of a model."""
 
-    context_window: PositiveInt | None = Field(None, description="Its window in tokens.")
+    context_window: PositiveInt | None = Field(default=None, description="Its window in tokens.")
     max_output_tokens: PositiveInt | None = Field(
-        None, description="What is kept free of the window for its answer, in tokens."
+        default=None, description="What is kept free of the window for its answer, in tokens."
     )
 
 
@@ -63,12 +63,14 @@ class LocalSettings(Section):
     """`[local]`: the embedded model."""
 
     model_path: str | None = Field(
-        None, description="A GGUF file to use in place of the small model that is shipped."
+        default=None, description="A GGUF file to use in place of the small model that is shipped."
     )
-    context_window: PositiveInt = Field(8192, description="Its window in tokens.")
-    idle_s: float = Field(600.0, gt=0, description="Stop it after this long without a prompt.")
+    context_window: PositiveInt = Field(default=8192, description="Its window in tokens.")
+    idle_s: float = Field(
+        default=600.0, gt=0, description="Stop it after this long without a prompt."
+    )
     threads: PositiveInt | None = Field(
-        None, description="Threads to compute with; all processors but one if not set."
+        default=None, description="Threads to compute with; all processors but one if not set."
     )
 
 
@@ -76,7 +78,7 @@ class LogSettings(Section):
     """`[log]`: what the daemon writes about itself."""
 
     level: Literal["debug", "info", "warning", "error"] = Field(
-        "info", description="The least important message to write."
+        default="info", description="The least important message to write."
     )
 
 
@@ -84,16 +86,16 @@ class Settings(Section):
     """The whole of `config.toml`."""
 
     default_model: str | None = Field(
-        None, description="The model for new conversations; found by looking if not set."
+        default=None, description="The model for new conversations; found by looking if not set."
     )
     local_only: bool = Field(
-        False, description="Refuse every endpoint that is not on this machine's loopback."
+        default=False, description="Refuse every endpoint that is not on this machine's loopback."
     )
     persist_special_commands: bool = Field(
-        True, description="Keep `/commands` of `ask chat` and their results as notices."
+        default=True, description="Keep `/commands` of `ask chat` and their results as notices."
     )
     title: Literal["first-words", "model", "off"] = Field(
-        "first-words", description="How a conversation gets its title."
+        default="first-words", description="How a conversation gets its title."
     )
     providers: dict[str, ProviderSettings] = Field(
         default_factory=dict, description="Servers, by the name that goes before the `/`."
@@ -101,8 +103,8 @@ class Settings(Section):
     models: dict[str, ModelSettings] = Field(
         default_factory=dict, description="Limits of single models."
     )
-    local: LocalSettings = Field(LocalSettings(), description="The embedded model.")
-    log: LogSettings = Field(LogSettings(), description="The daemon's log.")
+    local: LocalSettings = Field(default=LocalSettings(), description="The embedded model.")
+    log: LogSettings = Field(default=LogSettings(), description="The daemon's log.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +219,9 @@ def write_setting(path: Path, key: str, value: Any) -> Settings:
 
 
 def _describe(error: ValidationError, text: str, name: str) -> str:
-    first = error.errors()[0]
+    # A wrong name is behind most missing ones, so it is the one to tell.
+    errors = sorted(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
+    first = errors[0]
     location = tuple(str(step) for step in first["loc"])
     dotted = ".".join(location)
     if first["type"] == "extra_forbidden":

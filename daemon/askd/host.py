@@ -50,6 +50,7 @@ class Daemon:
         data: Path,
         count_sessions: Callable[[], int],
         count_jobs: Callable[[], Awaitable[int]],
+        apply: Callable[[Settings], None],
     ) -> None:
         self.settings = settings
         self.warning: str | None = None
@@ -61,6 +62,7 @@ class Daemon:
         self._data = data
         self._count_sessions = count_sessions
         self._count_jobs = count_jobs
+        self._apply = apply
         self._started = trio.current_time()
         self._wanted = trio.Event()
         self._deadline = float("inf")
@@ -113,26 +115,28 @@ class Daemon:
     async def write_config(self, key: str, value: Any) -> ConfigReadResult:
         """Change one setting in the file; raise `BadConfig`, with nothing changed."""
         try:
-            self.settings = await trio.to_thread.run_sync(
-                write_setting, self._config_file, key, value
-            )
+            settings = await trio.to_thread.run_sync(write_setting, self._config_file, key, value)
         except OSError as error:
             raise StorageFailed(f"{self._config_file} cannot be written: {error}") from None
-        self._seen = _stamp(self._config_file)
-        self.warning = None
+        self._take(settings)
         return self.read_config()
 
     def reload(self) -> None:
         """Read the file again; keep the last good settings if it is bad, and say so."""
-        self._seen = _stamp(self._config_file)
         try:
-            self.settings = read_settings(self._config_file)
+            settings = read_settings(self._config_file)
         except BadConfig as error:
+            self._seen = _stamp(self._config_file)
             self.warning = f"{error.message} (the last good settings are kept)"
             log.warning("%s", self.warning)
         else:
-            self.warning = None
+            self._take(settings)
             log.info("Settings read: %s", self._config_file)
+
+    def _take(self, settings: Settings) -> None:
+        self._seen = _stamp(self._config_file)
+        self.settings, self.warning = settings, None
+        self._apply(settings)
 
     async def watch_config(self) -> None:
         """Reload whenever the file changes, until cancelled."""

@@ -13,8 +13,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
 
+import trio
+
 from askd.errors import StorageFailed
 from askd.files import PRIVATE_FILE, make_private_directory, replace_file
+
+TAKEOVER_LIMIT_S = 40.0
+"""How long a daemon on its way out may hold the data directory: its drain, and a margin."""
+TAKEOVER_PAUSE_S = 0.05
 
 
 class AlreadyOwned(Exception):
@@ -87,3 +93,22 @@ class Ownership:
         # The note goes first: while the lock is held nobody else can have written one.
         self.withdraw()
         os.close(self._descriptor)
+
+
+async def own_when_free(lock_file: Path, note_file: Path, *, is_promised: bool) -> Ownership:
+    """Own the data directory; wait for a holder that is leaving, or has promised to.
+
+    Raises:
+        AlreadyOwned: the holder stays, or does not let go in time.
+        StorageFailed: the directory cannot be written.
+    """
+    with trio.move_on_after(TAKEOVER_LIMIT_S):
+        while True:
+            try:
+                return Ownership(lock_file, note_file)
+            except AlreadyOwned as error:
+                if error.is_settled and not is_promised:
+                    raise
+            await trio.sleep(TAKEOVER_PAUSE_S)
+    message = f"Another askd holds {lock_file.parent} and does not let go."
+    raise AlreadyOwned(message, is_settled=False)

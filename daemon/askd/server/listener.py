@@ -13,7 +13,7 @@ import secrets
 import socket
 import stat
 import struct
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -115,6 +115,18 @@ def open_door(path: Path) -> Door:
         listening.close()
         raise
     return Door(trio.socket.from_stdlib_socket(listening), path, identify(path))
+
+
+def open_first_door(paths: Sequence[Path]) -> Door:
+    """Listen at the first of these places that can be used; raise the first one's `BadSocket`."""
+    first: BadSocket | None = None
+    for path in paths:
+        try:
+            return open_door(path)
+        except BadSocket as error:
+            first = first or error
+    assert first is not None, "no place to listen at"
+    raise first
 
 
 def adopt_door(passed: socket.socket) -> Door:

@@ -1,0 +1,96 @@
+"""The daemon as handlers see it: status, settings that reload, a stop that waits for nobody."""
+
+import math
+from pathlib import Path
+
+import pytest
+import trio
+
+from ask.protocol.messages import HelloResult
+from askd.config import Settings
+from askd.errors import BadConfig, StorageFailed
+from askd.host import LOOK_INTERVAL_S, Daemon
+
+IDENTITY = HelloResult(protocol=1, version="0", pid=42, boot_id="boot", capabilities=[])
+
+
+async def one_job() -> int:
+    return 1
+
+
+def make_daemon(path: Path, applied: list[Settings] | None = None) -> Daemon:
+    return Daemon(
+        settings=Settings(),
+        config_file=path,
+        identity=IDENTITY,
+        socket="/s",
+        data=path.parent,
+        count_sessions=lambda: 3,
+        count_jobs=one_job,
+        apply=(applied if applied is not None else []).append,
+    )
+
+
+async def test_status_says_how_it_is(tmp_path: Path) -> None:
+    status = await make_daemon(tmp_path / "c").status(clients=2)
+    assert (status.pid, status.sessions, status.jobs, status.clients) == (42, 3, 1, 2)
+    assert status.rss_bytes > 2**20
+    assert status.uptime_s >= 0
+    assert not status.draining
+
+
+async def test_asked_twice_the_shorter_time_counts(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    daemon = make_daemon(tmp_path / "c")
+    daemon.drain(30)
+    daemon.stop(5)
+    daemon.drain(60)
+    assert daemon.draining
+    await trio.sleep(1)
+    assert math.isclose((await daemon.wait_stop()).wait_s, 4)
+    await trio.sleep(100)
+    assert (await daemon.wait_stop()).wait_s == 0
+
+
+async def test_a_changed_file_is_applied_and_a_bad_one_is_not(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    path = tmp_path / "config.toml"
+    applied: list[Settings] = []
+    daemon = make_daemon(path, applied)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(daemon.watch_config)
+        path.write_text("title = 'off'\n")
+        await trio.sleep(2 * LOOK_INTERVAL_S)
+        assert [each.title for each in applied] == ["off"]
+        path.write_text("title = 'off'\ncolour = 1\n")
+        await trio.sleep(2 * LOOK_INTERVAL_S)
+        answer = daemon.read_config()
+        assert answer.settings["title"] == "off"
+        assert "colour" in answer.warnings[0]
+        assert "line 2" in answer.warnings[0]
+        path.unlink()
+        await trio.sleep(2 * LOOK_INTERVAL_S)
+        assert daemon.read_config().warnings == []
+        assert [each.title for each in applied] == ["off", "first-words"]
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_written_setting_is_in_force_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    applied: list[Settings] = []
+    daemon = make_daemon(path, applied)
+    answer = await daemon.write_config("default_model", "a/b")
+    assert answer.settings["default_model"] == "a/b"
+    assert applied[0].default_model == "a/b"
+    with pytest.raises(BadConfig):
+        await daemon.write_config("nothing", 1)
+    assert daemon.settings.default_model == "a/b"
+
+
+async def test_a_file_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "in-the-way").write_text("")
+    daemon = make_daemon(tmp_path / "in-the-way" / "config.toml")
+    with pytest.raises(StorageFailed, match="cannot be written"):
+        await daemon.write_config("default_model", "a/b")
