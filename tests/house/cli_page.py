@@ -68,7 +68,8 @@ def _list_options(command: click.Command, context: click.Context) -> list[tuple[
     if command is root:
         params = [*load_prompt().params, *params]
     records = [param.get_help_record(context) for param in params]
-    return [(f"`{name}`", text) for name, text in filter(None, records) if name != "-h, --help"]
+    named = [record for record in records if record is not None and record[1]]
+    return [(f"`{name}`", text) for name, text in named if name != "-h, --help"]
 
 
 if __name__ == "__main__":

@@ -19,7 +19,8 @@ from click.shell_completion import CompletionItem
 import ask
 from ask.commands import COMMANDS
 from ask.commands.help import Example, Group
-from ask.exits import CREDENTIALS, DONE, INTERRUPTED, NO_DAEMON, PIPE_CLOSED, USAGE, Failed
+from ask.exits import APPROVAL_NEEDED, DONE, INTERRUPTED, PIPE_CLOSED, USAGE, Failed
+from ask.protocol.errors import EXIT_CODES
 
 PROMPT_NAME = "<prompt>"
 """The prompt among the commands; no shell word that a person types by accident."""
@@ -156,7 +157,8 @@ def walk_options(
         Example('echo "one two three" | ask -s work "How many words are these?"'),
         Example("ask list"),
     ),
-    codes=(CREDENTIALS, NO_DAEMON, INTERRUPTED),
+    # No tool runs in this version, so nothing can need an approval.
+    codes=[code for code in EXIT_CODES if code != APPROVAL_NEEDED],
 )
 @click.version_option(ask.__version__, message="ask %(version)s")
 def root() -> None:

@@ -4,13 +4,15 @@ import json
 import os
 import pty
 import threading
+from typing import Any
 
 import click
 import pytest
 
+from ask.commands import attach
 from ask.commands.attach import Count
 from tests.client.commands.conftest import Ask, Run
-from tests.client.commands.fake_daemon import FakeDaemon
+from tests.client.commands.fake_daemon import FakeDaemon, Refusal
 from tests.client.commands.process import LIMIT_S
 
 
@@ -123,6 +125,39 @@ def test_typed_lines_are_prompts_and_ctrl_d_detaches(daemon: FakeDaemon, run: Ru
     assert code == 0
     assert [call["parts"][0]["text"] for call in daemon.called("turn/start")] == ["hello", "again"]
     assert {call["target"]["value"] for call in daemon.called("turn/start")} == {conversation_id}
+
+
+def test_a_refused_line_is_said_and_the_watching_goes_on(daemon: FakeDaemon, run: Run) -> None:
+    conversation_id = daemon.create("work", live=True)
+    daemon.refusals["turn/start"] = Refusal("not_configured", "No model.")
+    ours, theirs = pty.openpty()
+    watcher = run("attach", "work", stdin=theirs)
+    os.close(theirs)
+    daemon.say(conversation_id, "first")
+    watcher.wait_for("You said: first")
+    os.write(ours, b"hello\n\x04")
+    code, _ = watcher.end()
+    os.close(ours)
+    assert code == 0
+    assert "No model." in watcher.err
+
+
+def test_a_daemon_that_is_gone_for_good_ends_it(
+    daemon: FakeDaemon, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    daemon.create("work", live=True)
+    monkeypatch.setattr(attach, "RECONNECT_LIMIT_S", 0)
+    monkeypatch.setattr(attach, "RECONNECT_PAUSE_S", 0)
+    subscribe = daemon._subscribe
+
+    def subscribe_and_stop(*arguments: Any) -> Any:
+        threading.Timer(0, daemon.stop).start()
+        return subscribe(*arguments)
+
+    monkeypatch.setattr(daemon, "_subscribe", subscribe_and_stop)
+    result = ask("attach", "work")
+    assert result.code == 69
+    assert "connecting again" in result.err
 
 
 def test_control_sequences_are_taken_out_across_deltas(daemon: FakeDaemon, run: Run) -> None:
