@@ -19,8 +19,8 @@ from click.shell_completion import CompletionItem
 import ask
 from ask.commands import COMMANDS
 from ask.commands.help import Example, Group
-from ask.exits import APPROVAL_NEEDED, DONE, INTERRUPTED, PIPE_CLOSED, USAGE, Failed
-from ask.protocol.errors import EXIT_CODES
+from ask.exits import DONE, INTERRUPTED, PIPE_CLOSED, USAGE, Failed
+from ask.protocol.errors import APPROVAL_NEEDED, EXIT_CODES
 
 PROMPT_NAME = "<prompt>"
 """The prompt among the commands; no shell word that a person types by accident."""
