@@ -221,14 +221,33 @@ async def test_refusals_are_final(status: int, message: str, expected: type[Prov
     assert scene.reports == []
 
 
-@pytest.mark.parametrize(
-    "trouble",
-    [httpx.ConnectError("refused"), httpx.ConnectTimeout("slow"), httpx.ReadError("reset"),
-     httpx.RemoteProtocolError("gone")],
-)  # fmt: skip
-async def test_broken_way_is_tried_again(trouble: Exception, autojump_clock: MockClock) -> None:
+@pytest.mark.parametrize("trouble", [httpx.ConnectError("refused"), httpx.ConnectTimeout("slow")])
+async def test_unreachable_server_is_tried_again(
+    trouble: Exception, autojump_clock: MockClock
+) -> None:
     scene = Scene(trouble, good())
     assert text_of(await scene.ask()) == "Hello"
+    assert len(scene.reports) == 1
+
+
+@pytest.mark.parametrize(
+    "trouble", [httpx.ReadError("reset"), httpx.WriteError("pipe"), httpx.RemoteProtocolError("x")]
+)
+async def test_kept_connection_that_was_closed_is_replaced_without_a_word(
+    trouble: Exception, autojump_clock: MockClock
+) -> None:
+    scene = Scene(trouble, good())
+    assert text_of(await scene.ask()) == "Hello"
+    assert scene.reports == []
+    assert trio.current_time() == 0
+
+
+async def test_server_that_always_hangs_up_is_given_up(autojump_clock: MockClock) -> None:
+    scene = Scene(*[httpx.RemoteProtocolError("gone") for _ in range(9)])
+    with pytest.raises(Unavailable, match="connection broke: gone"):
+        await scene.ask()
+    assert len(scene.requests) == 4 + 1
+    assert len(scene.reports) == 3
 
 
 async def test_cut_before_anything_was_shown_is_tried_again(autojump_clock: MockClock) -> None:

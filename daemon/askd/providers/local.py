@@ -224,7 +224,7 @@ class LocalModel:
         try:
             message = json.loads(line)
             if "error" in message:
-                return None, f"{TROUBLE} {message['error']}."
+                return None, f"{TROUBLE} {str(message['error']).rstrip('.')}."
             base_url = f"http://127.0.0.1:{int(message['port'])}/v1"
         except (ValueError, KeyError, TypeError):
             return None, f"{TROUBLE} its process printed something that is not its port."

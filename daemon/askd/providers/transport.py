@@ -261,7 +261,7 @@ class _Answer:
         self._tried += 1
         limit = min(trio.current_time() + self._limits.first_s, self._give_up_at)
         with trio.move_on_at(limit) as scope:
-            self._response = await self._transport.open(self._endpoint, self._call, self._limits)
+            self._response = await self._send()
             kind = self._response.headers.get("content-type", "")
             if self._response.status_code != 200 or "json" in kind or "html" in kind:
                 raise await self._transport.read_error(self._response, self._endpoint, self._codec)
@@ -269,6 +269,16 @@ class _Answer:
             self._chunks = self._response.aiter_raw()
         if scope.cancelled_caught:
             self._raise_late(self._limits.first_s)
+
+    async def _send(self) -> httpx.Response:
+        try:
+            return await self._transport.open(self._endpoint, self._call, self._limits)
+        except (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError):
+            if self._tried > 1:
+                raise
+        # A server may close a kept connection at the very moment of its use: that is no
+        # trouble worth a word or a wait, and a new connection will show if it is more.
+        return await self._transport.open(self._endpoint, self._call, self._limits)
 
     async def _read(self, chunks: AsyncIterator[bytes], gap_at: float) -> None:
         with trio.move_on_at(min(gap_at, self._give_up_at)) as scope:
