@@ -103,11 +103,13 @@ def fit_event(event: Event) -> Fitted:
         "version": event.version,
     }
     try:
-        return _fit({**encode_body(event.body), **envelope})
+        return _fit({**envelope, **encode_body(event.body), **envelope})
     except ValueError as error:
         # Whatever a provider sent is in there. The turn must be seen to go on all the same.
         kept = {k: v for k, v in encode_body(event.body).items() if _is_small(k) and _is_small(v)}
-        return _fit({**kept, **envelope, "left_out": f"The content is not shown: {error}."})
+        return _fit(
+            {**envelope, **kept, **envelope, "left_out": f"The content is not shown: {error}."}
+        )
 
 
 def _is_small(value: Any) -> bool:

@@ -19,7 +19,7 @@ from ask.protocol.messages import (
 from askd.core.events import Event
 from askd.errors import RequestError
 from askd.server import wire
-from askd.server.handlers.paging import check_limit
+from askd.server.handlers.paging import check_limit, check_seq
 from askd.server.house import House
 from askd.server.peer import Answer, Peer
 from askd.sessions.live import LiveSession
@@ -37,7 +37,7 @@ REPLAY_LIMIT = 256
 async def read(house: House, peer: Peer, params: ConversationRead) -> EventPage:
     """A page of events."""
     events, more = await _read_events(
-        house, params.conversation_id, params.after_seq, check_limit(params.limit)
+        house, params.conversation_id, check_seq(params.after_seq), check_limit(params.limit)
     )
     page = wire.cut_page(events)
     more = more or len(page) < len(events)
@@ -46,17 +46,17 @@ async def read(house: House, peer: Peer, params: ConversationRead) -> EventPage:
 
 async def subscribe(house: House, peer: Peer, params: ConversationSubscribe) -> Answer:
     """A page of events; with the last one the running texts, and everything from then on."""
-    limit = check_limit(params.limit)
+    limit, after_seq = check_limit(params.limit), check_seq(params.after_seq)
     session = await house.sessions.get(params.conversation_id)
     peer.check_room(session.id)
-    if params.after_seq > session.conversation.last_seq:
+    if after_seq > session.conversation.last_seq:
         raise RequestError(
-            f"after_seq is {params.after_seq}, the last event is {session.conversation.last_seq}.",
+            f"after_seq is {after_seq}, the last event is {session.conversation.last_seq}.",
             data={"field": "after_seq"},
         )
-    snapshot = session.snapshot(params.after_seq)
+    snapshot = session.snapshot(after_seq)
     if snapshot is None or len(snapshot.events) > limit:
-        events, _ = await _read_events(house, session.id, params.after_seq, limit)
+        events, _ = await _read_events(house, session.id, after_seq, limit)
         return _answer_page(wire.cut_page(events))
     page = wire.cut_page(snapshot.events)
     if len(page) < len(snapshot.events):
