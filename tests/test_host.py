@@ -48,9 +48,22 @@ async def test_asked_twice_the_shorter_time_counts(
     daemon.drain(60)
     assert daemon.draining
     await trio.sleep(1)
-    assert math.isclose((await daemon.wait_stop()).wait_s, 4)
+    assert math.isclose(await daemon.wait_stop(), 4)
     await trio.sleep(100)
-    assert (await daemon.wait_stop()).wait_s == 0
+    assert await daemon.wait_stop() == 0
+
+
+async def test_the_deadline_can_come_nearer(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    daemon = make_daemon(tmp_path / "c")
+    daemon.drain(100)
+    started = trio.current_time()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(daemon.wait_deadline)
+        await trio.sleep(10)
+        daemon.stop(5)
+    assert math.isclose(trio.current_time() - started, 15)
 
 
 async def test_a_changed_file_is_applied_and_a_bad_one_is_not(

@@ -6,6 +6,7 @@ clients, turns end, the log is closed, and the lock goes last.
 """
 
 import logging
+import math
 import os
 import random
 import signal
@@ -212,8 +213,7 @@ class Application:
                 rooms.start_soon(self._reception.run, self._door, self._make_house())
                 self._notifier.ready()
                 log.info("Ready: pid=%d, socket=%s", self._identity.pid, self._door.address)
-                stop = await self._host.wait_stop()
-                await self._leave(ownership, stop.wait_s)
+                await self._leave(ownership, await self._host.wait_stop())
                 rooms.cancel_scope.cancel()
             await self._writer.close()
             storage.cancel_scope.cancel()
@@ -239,7 +239,15 @@ class Application:
         # waits for the lock.
         ownership.withdraw()
         self._door.close()
-        await self._sessions.drain(wait_s)
+        # In it: the one who loses patience, gone when the turns are.
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._lose_patience)
+            await self._sessions.drain(math.inf)
+            nursery.cancel_scope.cancel()
+
+    async def _lose_patience(self) -> None:
+        await self._host.wait_deadline()
+        await self._sessions.drain(0.0)
 
     def _note(self) -> OwnerNote:
         identity = self._identity

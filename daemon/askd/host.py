@@ -4,11 +4,11 @@ It decides when to stop and what the settings are, and opens nothing itself.
 """
 
 import logging
+import math
 import os
 import resource
 import sqlite3
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +22,6 @@ LOOK_INTERVAL_S = 1.0
 """How often the configuration file is looked at: an edit should work by the next prompt."""
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class StopRequest:
-    """Someone wants the daemon gone; running turns may take `wait_s` to end by themselves."""
-
-    wait_s: float
 
 
 class Daemon:
@@ -65,7 +58,8 @@ class Daemon:
         self._apply = apply
         self._started = trio.current_time()
         self._wanted = trio.Event()
-        self._deadline = float("inf")
+        self._deadline = math.inf
+        self._moved = trio.Event()
 
     async def status(self, *, clients: int) -> DaemonStatus:
         """How the daemon is, now."""
@@ -96,11 +90,19 @@ class Daemon:
         self.draining = True
         self._deadline = min(self._deadline, trio.current_time() + wait_s)
         self._wanted.set()
+        self._moved.set()
+        self._moved = trio.Event()
 
-    async def wait_stop(self) -> StopRequest:
-        """Wait until someone wants the daemon gone."""
+    async def wait_stop(self) -> float:
+        """Wait until someone wants the daemon gone; how many seconds running turns have left."""
         await self._wanted.wait()
-        return StopRequest(max(0.0, self._deadline - trio.current_time()))
+        return max(0.0, self._deadline - trio.current_time())
+
+    async def wait_deadline(self) -> None:
+        """Wait until running turns have had their time, also when it is cut short meanwhile."""
+        while (left_s := self._deadline - trio.current_time()) > 0:
+            with trio.move_on_after(left_s):
+                await self._moved.wait()
 
     # ---- its settings ----------------------------------------------------------
 
