@@ -199,7 +199,7 @@ class Client:
             left = QUIET_S if deadline is None else min(QUIET_S, deadline - time.monotonic())
             if self._read(left, wake):
                 continue
-            if wake is not None and select.select([wake], [], [], 0)[0]:
+            if wake is not None and _wait_readable(0.0, wake):
                 return None
             if deadline is not None and time.monotonic() >= deadline:
                 return None
@@ -223,9 +223,7 @@ class Client:
 
     def _read(self, limit_s: float, wake: int | None = None) -> bool:
         """Take in what has come within `limit_s`; false: nothing, or woken."""
-        readers: list[Any] = [self._stream] if wake is None else [self._stream, wake]
-        ready, _, _ = select.select(readers, [], [], max(limit_s, 0.0))
-        if self._stream not in ready:
+        if self._stream.fileno() not in _wait_readable(limit_s, self._stream.fileno(), wake):
             return False
         try:
             data = self._stream.recv(RECEIVE_BYTES)
@@ -256,6 +254,15 @@ class Client:
         except ConnectionLost:
             return
         raise NoDaemon("The older daemon does not end.", hint="Stop it: ask daemon stop")
+
+
+def _wait_readable(limit_s: float, *descriptors: int | None) -> list[int]:
+    """Which of these can be read (or are closed), after at most `limit_s`; None is none."""
+    waiting = select.poll()  # unlike select, it takes descriptors beyond 1023
+    for each in descriptors:
+        if each is not None:
+            waiting.register(each, select.POLLIN)
+    return [ready for ready, _ in waiting.poll(max(limit_s, 0.0) * 1000)]
 
 
 def find_listener(paths: Paths) -> socket.socket | None:
