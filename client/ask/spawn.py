@@ -123,7 +123,10 @@ def _wait_for_socket(child: "subprocess.Popen[bytes]", paths: Paths, written: in
 def _explain(code: int, log: Path, written: int) -> NoDaemon:
     """Why a daemon ended at once: its own last words, and its code where it means something."""
     lines = _read_tail(log, written)
-    reason = "\n".join(lines) if lines else f"it ended with code {code} and said nothing"
+    if any(line.startswith("Traceback (") for line in lines):
+        lines = lines[-1:]  # a bug of ours: its last line says which, the log holds the rest
+    tail = "\n".join(lines[-TAIL_LINES:])
+    reason = tail or f"it ended with code {code} and said nothing"
     return NoDaemon(
         f"The daemon did not start: {reason}",
         hint=f"Its log: {log}",
@@ -132,7 +135,7 @@ def _explain(code: int, log: Path, written: int) -> NoDaemon:
 
 
 def _read_tail(log: Path, written: int) -> list[str]:
-    """The last lines that were added to the log after its first `written` bytes."""
+    """The lines that were added to the log after its first `written` bytes, the last 8 KiB."""
     try:
         with log.open("rb") as stream:
             size = stream.seek(0, os.SEEK_END)
@@ -140,7 +143,7 @@ def _read_tail(log: Path, written: int) -> list[str]:
             text = stream.read().decode(errors="replace")
     except OSError:
         return []
-    return [line for line in text.splitlines() if line.strip()][-TAIL_LINES:]
+    return [line for line in text.splitlines() if line.strip()]
 
 
 def _unwritable(directory: Path, error: OSError) -> NoDaemon:

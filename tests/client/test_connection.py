@@ -48,7 +48,7 @@ def test_a_refusal_is_an_error_with_its_code(lone_home: Path) -> None:
 
 def test_an_error_that_makes_no_sense_is_a_failure(lone_home: Path) -> None:
     refusal = Refusal(0, "x", "x")
-    refusal.error = {"code": "high", "message": "Odd.", "data": None}
+    refusal.error = {"code": 0, "message": "Odd.", "data": {}}
     with (
         FakeDaemon(lone_home, refuse={"daemon/status": [refusal]}),
         connect() as client,
