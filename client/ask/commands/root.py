@@ -5,6 +5,7 @@ files are imported when their name is said. This is the only place that prints
 an error or turns one into an exit code.
 """
 
+import errno
 import importlib
 import json
 import os
@@ -19,11 +20,15 @@ from click.shell_completion import CompletionItem
 import ask
 from ask.commands import COMMANDS
 from ask.commands.help import Example, Group
-from ask.exits import DONE, INTERRUPTED, PIPE_CLOSED, USAGE, Failed
+from ask.exits import DONE, FAILED, INTERRUPTED, PIPE_CLOSED, STORAGE, USAGE, Failed
+from ask.fast.caller import StdoutClosed
 from ask.protocol.errors import APPROVAL_NEEDED, EXIT_CODES
 
 PROMPT_NAME = "<prompt>"
 """The prompt among the commands; no shell word that a person types by accident."""
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""What a disk answers that takes no more."""
 
 _PLAIN_OPTIONS = ("-h", "--help", "--version")
 """What may stand before a command's name."""
@@ -67,6 +72,20 @@ class Root(Group):
                 f"{word!r} is a command, and {before[0]} belongs to a prompt.", ctx
             )
         return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command that was read; an output that cannot be written ends it."""
+        try:
+            answered = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # Under this name, for click would make an exit with 1 of the other.
+            raise StdoutClosed from None
+        except OSError as error:
+            _give_up_stdout()
+            code = STORAGE if error.errno in _FULL else FAILED
+            raise Failed(code, f"The system refused: {error.strerror or error}.") from None
+        return answered
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """The two forms of the line."""
@@ -175,7 +194,6 @@ def main(arguments: Sequence[str] | None = None, *, carried: object = None) -> i
     args = list(sys.argv[1:] if arguments is None else arguments)
     try:
         answered = root.main(args, prog_name="ask", standalone_mode=False, obj=carried)
-        sys.stdout.flush()
     except click.UsageError as error:
         hint = _hint(error, args)
         return _fail(Failed(USAGE, error.format_message(), hint=hint), args)
@@ -185,7 +203,7 @@ def main(arguments: Sequence[str] | None = None, *, carried: object = None) -> i
         return _fail(error, args)
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
-    except BrokenPipeError:
+    except StdoutClosed:
         _give_up_stdout()
         return PIPE_CLOSED
     return answered if isinstance(answered, int) else DONE

@@ -1,6 +1,10 @@
 """Conversations by name: listed, made, resumed, renamed, cleared."""
 
 import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -116,3 +120,15 @@ def test_clear_alone_means_this_terminals_conversation(daemon: FakeDaemon, ask: 
     conversation_id = ask("new").out.strip()
     assert ask("clear").code == 0
     assert daemon.called("conversation/clear") == [{"conversation_id": conversation_id}]
+
+
+def test_a_closed_pipe_is_141_and_a_full_disk_74(daemon: FakeDaemon, home: Path) -> None:
+    for number in range(300):
+        daemon.create(f"c{number}")
+    line = f"{shlex.quote(sys.executable)} -m ask history list"
+    closed = subprocess.run(
+        ["bash", "-c", f"{line} | true; exit ${{PIPESTATUS[0]}}"], capture_output=True, check=False
+    )
+    assert (closed.returncode, closed.stderr) == (141, b"")
+    full = subprocess.run(["sh", "-c", f"{line} > /dev/full"], capture_output=True, check=False)
+    assert (full.returncode, full.stderr) == (74, b"The system refused: No space left on device.\n")
