@@ -59,7 +59,7 @@ async def until_clients(desk: Desk, count: int) -> None:
 async def test_clients_are_counted_from_their_hello_to_their_end(tmp_path: Path) -> None:
     async with open_desk(tmp_path) as desk:
         began = desk.reception.left_at
-        silent = await desk.come()
+        await desk.come()  # silent
         peer = await desk.greet()
         await until_clients(desk, 1)
         await peer.stream.aclose()
