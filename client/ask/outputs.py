@@ -11,21 +11,26 @@ from ask.exits import STORAGE, USAGE, Failed
 
 
 def find_code_block(text: str) -> str | None:
-    """The first fenced code block of a Markdown text, without its fences; None: there is none."""
-    lines = text.splitlines(keepends=True)
-    fence = ""
+    """The first fenced code block of a Markdown text, without its fences; None: there is none.
+
+    A block within a list is moved left by as much as its fence is indented.
+    """
+    fence, indent = "", 0
     block: list[str] = []
-    for line in lines:
+    for line in text.splitlines(keepends=True):
         stripped = line.strip()
         if not fence:
             marker = stripped[:1]
             width = len(stripped) - len(stripped.lstrip(marker)) if marker in ("`", "~") else 0
-            if width >= 3 and len(line) - len(line.lstrip(" ")) <= 3:
+            # "```x``` in a row" is inline code: a fence's own line holds no other backtick.
+            if width >= 3 and marker not in stripped[width:]:
                 fence = marker * width
+                indent = len(line) - len(line.lstrip(" "))
         elif stripped.startswith(fence) and not stripped.strip(fence[0]):
             return "".join(block)
         else:
-            block.append(line)
+            spaces = len(line) - len(line.lstrip(" "))
+            block.append(line[min(indent, spaces) :])
     # An answer may end before its fence does; what there is of the block is the block.
     return "".join(block) if fence else None
 

@@ -1,0 +1,157 @@
+"""The texts of a prompt: what is taken, what is refused, how it travels."""
+
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ask.connection import connect
+from ask.exits import Failed
+from ask.fast.run import Answer, Carried
+from ask.inputs import INLINE_LIMIT_BYTES, Input, read_inputs, send_parts
+from ask.protocol.messages import BLOB_LIMIT_BYTES
+from tests.fakes.daemon import FakeDaemon
+
+
+@pytest.fixture
+def carried() -> Carried:
+    """The short way has done nothing yet."""
+    return Carried("k")
+
+
+@pytest.fixture
+def stdin() -> Iterator[int]:
+    """The writing end of a pipe that is standard input."""
+    before = os.dup(0)
+    reader, writer = os.pipe()
+    os.dup2(reader, 0)
+    os.close(reader)
+    yield writer
+    os.dup2(before, 0)
+    os.close(before)
+
+
+def read(text: str, *files: str, carried: Carried, stdin: bool = True) -> list[Input]:
+    return read_inputs(text, files, carried, stdin=stdin, quiet=True)
+
+
+def test_words_then_files_then_stdin(tmp_path: Path, stdin: int, carried: Carried) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("a note")
+    os.write(stdin, b"a log")
+    os.close(stdin)
+    assert read("why?", str(path), carried=carried) == [
+        Input(b"why?"),
+        Input(b"a note", str(path)),
+        Input(b"a log", "stdin"),
+    ]
+    assert carried.stdin == b"a log"
+
+
+def test_what_the_short_way_has_read_is_not_read_again(stdin: int, carried: Carried) -> None:
+    carried.stdin, carried.more = b"begun ", True
+    os.write(stdin, b"and ended")
+    os.close(stdin)
+    assert read("", carried=carried) == [Input(b"begun and ended")]
+    assert read("", carried=carried) == [Input(b"begun and ended")]
+
+
+def test_an_accepted_prompt_reads_no_more(stdin: int, carried: Carried) -> None:
+    carried.answer = Answer({"conversation_id": "c", "turn_id": "t", "seq": 1})
+    assert read("hi", carried=carried) == [Input(b"hi")]  # or it would wait for the pipe
+    os.close(stdin)
+
+
+def test_without_stdin_it_is_not_looked_at(stdin: int, carried: Carried) -> None:
+    assert read("hi", carried=carried, stdin=False) == [Input(b"hi")]
+    os.close(stdin)
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (b"\x7fELF\0\0", "is a binary file"),
+        (b"caf\xe9", r"not valid UTF-8 text \(at byte 3\)"),
+        (b"x" * (BLOB_LIMIT_BYTES + 1), "is larger than 32 MiB"),
+    ],
+)
+def test_files_that_are_no_text(
+    tmp_path: Path, carried: Carried, content: bytes, text: str
+) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    with pytest.raises(Failed, match=text) as caught:
+        read("hi", str(path), carried=carried)
+    assert caught.value.code == 2
+    assert str(path) in caught.value.message
+
+
+@pytest.mark.parametrize("path", ["/no/such/file", "/"])
+def test_files_that_cannot_be_read(carried: Carried, path: str) -> None:
+    with pytest.raises(Failed, match=f"{path} cannot be read"):
+        read("hi", path, carried=carried)
+
+
+def test_words_that_are_no_text(carried: Carried) -> None:
+    with pytest.raises(Failed, match="not valid UTF-8"):
+        read("caf\udce9", carried=carried)
+
+
+def test_stdin_that_is_no_text(carried: Carried) -> None:
+    carried.stdin = b"\xff"
+    with pytest.raises(Failed, match="Standard input is not valid UTF-8"):
+        read("hi", carried=carried)
+
+
+@pytest.mark.parametrize("text", ["", "  \n"])
+def test_nothing_to_ask(carried: Carried, text: str) -> None:
+    with pytest.raises(Failed, match="The prompt is empty") as caught:
+        read(text, carried=carried)
+    assert (caught.value.code, caught.value.data["reason"]) == (2, "empty_prompt")
+
+
+def test_stdin_of_exactly_the_limit_and_a_byte_more(tmp_path: Path, carried: Carried) -> None:
+    path = tmp_path / "large"
+    path.write_bytes(b"x" * BLOB_LIMIT_BYTES)
+    before = os.dup(0)
+    for more, taken in ((b"", True), (b"y", False)):
+        with path.open("ab") as stream:
+            stream.write(more)
+        handle = os.open(path, os.O_RDONLY)
+        os.dup2(handle, 0)
+        os.close(handle)
+        carried = Carried("k")
+        if taken:
+            (found,) = read("", carried=carried)
+            assert len(found.content) == BLOB_LIMIT_BYTES
+        else:
+            with pytest.raises(Failed, match="larger than 32 MiB") as caught:
+                read("", carried=carried)
+            assert caught.value.code == 2
+    os.dup2(before, 0)
+    os.close(before)
+
+
+def test_large_texts_travel_in_chunks(lone_home: Path) -> None:
+    large = "é".encode() * INLINE_LIMIT_BYTES
+    with FakeDaemon(lone_home) as daemon, connect() as client:
+        parts = send_parts(client, [Input(b"why?"), Input(large, "log.txt")])
+    digest = hashlib.sha256(large).hexdigest()
+    described = {"sha256": digest, "bytes": len(large), "media_type": "text/plain"}
+    assert parts == [
+        {"type": "text", "text": "why?"},
+        {"type": "blob", **described, "name": "log.txt"},
+    ]
+    chunks = daemon.asked("blob/put")
+    assert b"".join(chunk["bytes"] for chunk in chunks) == large
+    assert [chunk["offset"] for chunk in chunks] == [0, 256 * 1024]
+    assert {chunk["sha256"] for chunk in chunks} == {digest}
+
+
+def test_many_texts_together_do_not_burst_a_message(lone_home: Path) -> None:
+    texts = [Input(b"x" * INLINE_LIMIT_BYTES, str(n)) for n in range(4)]
+    with FakeDaemon(lone_home), connect() as client:
+        parts = send_parts(client, texts)
+    assert [part["type"] for part in parts] == ["text", "text", "blob", "blob"]
