@@ -62,7 +62,8 @@ class FakeStore(Log):
         self.jobs: dict[str, JobState] = {}
         self.terminals: dict[str, str] = {}
         self.saved: list[Partial] = []
-        self._log = MemoryLog(observe=lambda events: self.observe(events), now=lambda: self.now())
+        self._committing: Write | None = None
+        self._log = MemoryLog(observe=self._commit, now=lambda: self.now())
 
     # ---- the log ---------------------------------------------------------------
 
@@ -72,17 +73,26 @@ class FakeStore(Log):
             raise StorageFailed("The disk is full.")
         if write.fulfils is not None:
             self._check_fence(write.fulfils)
-        committed = await self._log.append(write)  # a crash in its checkpoint: it was
-        if committed.repeated is None:
-            self.writes.append(write)
-            if write.fulfils is not None:
-                self.jobs[write.fulfils.job_id].state = "completed"
-            if write.terminal is not None:
-                self.terminals[write.terminal] = write.conversation_id
-            for job in write.jobs:
-                if not any(self._is_like(each, job) for each in self.jobs.values()):
-                    self.jobs[job.id] = JobState(job, write.conversation_id, run_at=job.run_at)
-        return committed
+        self._committing = write
+        return await self._log.append(write)  # a crash in its checkpoint: it was committed
+
+    def _commit(self, events: Sequence[Event]) -> None:
+        """Keep what belongs to a write in the moment in which its events are there."""
+        write, self._committing = self._committing, None
+        if write is not None:
+            self._keep(write)
+        if events:
+            self.observe(events)
+
+    def _keep(self, write: Write) -> None:
+        self.writes.append(write)
+        if write.fulfils is not None:
+            self.jobs[write.fulfils.job_id].state = "completed"
+        if write.terminal is not None:
+            self.terminals[write.terminal] = write.conversation_id
+        for job in write.jobs:
+            if not any(self._is_like(each, job) for each in self.jobs.values()):
+                self.jobs[job.id] = JobState(job, write.conversation_id, run_at=job.run_at)
 
     def save_partial(self, partial: Partial) -> None:
         self.saved.append(partial)

@@ -1,0 +1,361 @@
+"""What is accepted is stored, what is refused is not, and a key is one turn for ever."""
+
+import pytest
+import trio
+import trio.testing
+
+from askd.core.events import PromptAccepted, TurnOptions
+from askd.core.items import PART_LIMIT_BYTES, Blob, Text
+from askd.core.outcome import BUSY, DONE, OVERFLOW
+from askd.errors import (
+    AskdError,
+    Busy,
+    NotConfigured,
+    NotFound,
+    RequestError,
+    StorageFailed,
+    TooLarge,
+    UnknownModel,
+)
+from askd.sessions.admission import Accepted, Draining, Prompt
+from askd.sessions.targets import Target
+from tests.fakes.log import FakeStore
+from tests.fakes.models import ScriptedModels, last_words, texts_of
+from tests.fakes.sessions import Room, open_room, to
+
+NAMED = Target("session", "work", create=True)
+
+
+def blocked() -> ScriptedModels:
+    """Models that never answer."""
+    return ScriptedModels(lambda request: [trio.Event()])
+
+
+async def test_a_prompt_for_a_new_conversation_is_one_write() -> None:
+    async with open_room() as room:
+        options = TurnOptions(temperature=0.1)
+        accepted = await room.ask(
+            "hi",
+            target=NAMED,
+            key="k",
+            options=options,
+            cwd="/tmp",
+            env={"LANG": "C"},
+            terminal="t",
+        )
+        (write, *_) = room.store.writes
+        assert (write.create, write.terminal) == (True, "t")
+        assert (accepted.created, accepted.position, accepted.seq) == (True, 0, 2)
+        prompt = write.bodies[1]
+        assert isinstance(prompt, PromptAccepted)
+        assert (prompt.key, prompt.options, prompt.cwd, prompt.env) == (
+            "k",
+            options,
+            "/tmp",
+            {"LANG": "C"},
+        )
+        assert prompt.items[0].id == f"{accepted.turn_id}.0"
+        assert accepted.session.conversation.name == "work"
+        again = await room.ask("ho", target=Target("terminal", "t"))
+        assert again.session is accepted.session
+        assert not again.created
+
+
+async def test_secrets_stay_in_memory_and_only_as_long_as_the_turn() -> None:
+    gate = trio.Event()
+    models = ScriptedModels(lambda request: [gate, "ok"], key_needed="KEY")
+    async with open_room(models=models) as room:
+        accepted = await room.ask(secrets={"KEY": "hush-hush"})
+        assert accepted.session.callers[accepted.turn_id].secrets == {"KEY": "hush-hush"}
+        gate.set()
+        await room.finish(accepted)
+        assert accepted.session.callers == {}
+        assert models.callers[0].secrets == {"KEY": "hush-hush"}
+        stored = repr(room.store.writes) + repr(await room.store.load(accepted.session.id))
+        assert "hush-hush" not in stored
+        assert "caller_credentials=True" in stored
+
+
+async def test_the_embedded_model_needs_no_key_so_none_is_waited_for() -> None:
+    async with open_room(models=ScriptedModels(dialect="local")) as room:
+        accepted = await room.ask(secrets={"KEY": "s"})
+        assert not accepted.session.conversation.turns[accepted.turn_id].prompt.caller_credentials
+
+
+def test_secrets_do_not_show() -> None:
+    prompt = Prompt(target=NAMED, key="k", digest="d", parts=(), secrets={"KEY": "hush-hush"})
+    assert "hush-hush" not in repr(prompt)
+
+
+# ---- refusals ------------------------------------------------------------------------
+
+
+async def refuse(room: Room, error: type[AskdError], text: str = "hi", **more: object) -> str:
+    """Insist that the prompt is refused and that nothing of it is left; answer the reason."""
+    writes, live = len(room.store.writes), room.sessions.live()
+    with pytest.raises(error) as caught:
+        await room.ask(text, **more)  # type: ignore[arg-type]
+    assert len(room.store.writes) == writes
+    assert room.sessions.live() == live
+    assert all(set(each.callers) <= set(each.conversation.turns) for each in live)
+    return caught.value.reason
+
+
+async def test_refusals_before_acceptance() -> None:
+    models = ScriptedModels(window=1000, reserved=200)
+    async with open_room(models=models) as room:
+        assert await refuse(room, RequestError, " \n") == "empty_prompt"
+        assert await refuse(room, RequestError, target=Target("new", "-x")) == "bad_name"
+        assert await refuse(room, NotFound, target=Target("session", "x")) != ""
+        assert await refuse(room, NotFound, target=Target("id", "x")) == "conversation_not_found"
+        assert await refuse(room, UnknownModel, options=TurnOptions(model="x")) == "unknown_model"
+        assert await refuse(room, TooLarge, "x" * 3200) == "overflow"
+        image = Blob("sha", 1, "image/png")
+        assert await refuse(room, RequestError, parts=[image]) == "bad_params"
+        text = Blob("sha", 1, "text/plain")
+        assert await refuse(room, RequestError, parts=[text], blobs={"sha": b"\xff"}) == "bad_blob"
+        room.store.failing = True
+        assert await refuse(room, StorageFailed) == "storage_failed"
+        room.store.failing = False
+        models.key_needed = "KEY"
+        assert await refuse(room, NotConfigured) == "not_configured"
+        room.sessions.draining = True
+        assert await refuse(room, Draining) == "draining"
+
+
+async def test_a_prompt_that_alone_exceeds_the_window_is_refused_with_the_numbers() -> None:
+    async with open_room(models=ScriptedModels(window=1000, reserved=200)) as room:
+        fits = "x" * ((800 - 4) * 4)
+        await room.finish(await room.ask(fits))
+        with pytest.raises(
+            TooLarge, match=r"about 801 tokens.* window of 1000, 200 of it"
+        ) as caught:
+            await room.ask(fits + "x")
+        assert caught.value.code == OVERFLOW
+        with pytest.raises(TooLarge):
+            await room.ask(fits, options=TurnOptions(system="x"))
+        size = 4000
+        with pytest.raises(TooLarge):
+            await room.ask(parts=[Blob("sha", size, "text/plain")], blobs={"sha": b"x" * size})
+
+
+async def test_in_a_conversation_its_model_decides() -> None:
+    async with open_room() as room:
+        first = await room.ask(options=TurnOptions(model="test/large"))
+        await room.finish(first)
+        room.models.known = ("test/small",)
+        with pytest.raises(UnknownModel):
+            await room.ask(target=to(first.session))
+        accepted = await room.ask(target=to(first.session), options=TurnOptions(model="test/small"))
+        assert (await room.finish(accepted)).code == DONE
+
+
+# ---- busy ------------------------------------------------------------------------------
+
+
+async def test_fail_busy() -> None:
+    async with open_room(models=blocked()) as room:
+        first = await room.ask("1", busy="fail")
+        with pytest.raises(Busy) as caught:
+            await room.ask("2", target=to(first.session), busy="fail")
+        assert caught.value.code == BUSY
+        queued = await room.ask("3", target=to(first.session))
+        assert queued.position == 1
+
+
+async def test_of_many_who_will_not_wait_one_is_accepted() -> None:
+    async with open_room() as room:
+        first = await room.ask("0")
+        await room.finish(first)
+        room.models.script = lambda request: [trio.Event()]
+        outcomes = []
+
+        async def ask(number: int) -> None:
+            try:
+                await room.ask(str(number), target=to(first.session), busy="fail")
+                outcomes.append("accepted")
+            except Busy:
+                outcomes.append("busy")
+
+        async with trio.open_nursery() as nursery:
+            for number in range(10):
+                nursery.start_soon(ask, number)
+        assert sorted(outcomes) == ["accepted", *["busy"] * 9]
+
+
+# ---- keys ------------------------------------------------------------------------------
+
+
+async def test_a_key_that_comes_again_is_the_same_turn_whatever_has_happened_since() -> None:
+    async with open_room(models=blocked()) as room:
+        first = await room.ask("hi", target=NAMED, key="k", busy="fail")
+        await trio.testing.wait_all_tasks_blocked()
+        for change in ("nothing", "draining", "no model", "no storage"):
+            room.sessions.draining = change == "draining"
+            room.models.known = () if change == "no model" else ("test/small",)
+            room.store.failing = change == "no storage"
+            again = await room.ask("hi", target=NAMED, key="k", busy="fail")
+            assert (again.session, again.turn_id, again.seq) == (
+                first.session,
+                first.turn_id,
+                first.seq,
+            )
+            assert not again.created
+        assert len(first.session.conversation.turns) == 1
+
+
+async def test_a_key_for_a_new_conversation_makes_one() -> None:
+    async with open_room() as room:
+        found: list[Accepted] = []
+
+        async def ask() -> None:
+            found.append(await room.ask("hi", key="k"))
+
+        async with trio.open_nursery() as nursery:
+            for _ in range(5):
+                nursery.start_soon(ask)
+        assert len({accepted.turn_id for accepted in found}) == 1
+        assert len({accepted.session.id for accepted in found}) == 1
+        assert [accepted.created for accepted in found].count(True) == 1
+        assert len(room.store.rows()) == len(room.sessions.live()) == 1
+
+
+async def test_a_key_of_another_prompt_is_refused() -> None:
+    async with open_room() as room:
+        first = await room.ask("hi", key="k")
+        await room.finish(first)
+        with pytest.raises(RequestError) as caught:
+            await room.ask("something else", key="k")
+        assert caught.value.reason == "key_reused"
+
+
+async def test_a_key_of_a_deleted_conversation_is_not_a_new_prompt() -> None:
+    async with open_room() as room:
+        first = await room.ask("hi", key="k")
+        await room.finish(first)
+        await room.sessions.delete(first.session.id)
+        with pytest.raises(NotFound):
+            await room.ask("hi", key="k")
+        assert room.store.rows() == []
+
+
+async def test_a_key_of_an_ephemeral_prompt_is_remembered_too() -> None:
+    async with open_room() as room:
+        first = await room.ask("hi", key="k", ephemeral=True)
+        again = await room.ask("hi", key="k", ephemeral=True)
+        assert again.turn_id == first.turn_id
+        assert len(room.sessions.live()) == 1
+
+
+# ---- names -----------------------------------------------------------------------------
+
+
+async def test_of_many_who_want_a_new_name_one_creates_and_the_others_join() -> None:
+    async with open_room() as room:
+        found: list[Accepted] = []
+
+        async def ask(number: int) -> None:
+            found.append(await room.ask(str(number), target=NAMED))
+
+        async with trio.open_nursery() as nursery:
+            for number in range(10):
+                nursery.start_soon(ask, number)
+        assert len({accepted.session.id for accepted in found}) == 1
+        assert [accepted.created for accepted in found].count(True) == 1
+        for accepted in found:
+            await room.finish(accepted)
+        said = texts_of(room.models.requests[-1].items)
+        assert sorted(said[::2]) == [str(number) for number in range(10)]
+        assert len(room.sessions.live()) == 1
+
+
+async def test_a_name_that_is_asked_for_as_new_is_not_joined() -> None:
+    async with open_room() as room:
+        await room.ask(target=NAMED)
+        with pytest.raises(RequestError) as caught:
+            await room.ask(target=Target("new", "work"))
+        assert caught.value.reason == "name_taken"
+
+
+# ---- large prompts -----------------------------------------------------------------------
+
+
+async def test_large_parts_are_stored_beside_the_log_and_asked_whole() -> None:
+    large = "ä" * PART_LIMIT_BYTES
+    models = ScriptedModels(lambda request: [str(len(last_words(request)))], window=10_000_000)
+    async with open_room(models=models) as room:
+        sent = Blob("0" * 64, 4, "text/plain", "b.txt")
+        accepted = await room.ask(parts=[Text(large, "stdin"), sent], blobs={sent.sha256: b"four"})
+        await room.finish(accepted)
+        assert texts_of(models.requests[0].items) == [large + "four"]
+        prompt = accepted.session.conversation.turns[accepted.turn_id].prompt
+        assert [type(part) for part in prompt.items[0].parts] == [Blob, Blob]
+
+
+async def test_a_blob_that_nobody_sent_is_refused() -> None:
+    async with open_room() as room:
+        assert await refuse(room, NotFound, parts=[Blob("1" * 64, 4, "text/plain")])
+
+
+# ---- ephemeral ---------------------------------------------------------------------------
+
+
+async def test_nothing_of_an_ephemeral_conversation_is_stored() -> None:
+    async with open_room() as room:
+        first = await room.ask(
+            "one", target=Target("session", "scratch", create=True), ephemeral=True, terminal="t"
+        )
+        await room.finish(first)
+        second = await room.ask("two", target=Target("terminal", "t"), ephemeral=True)
+        await room.finish(second)
+        third = await room.ask("three", target=Target("session", "scratch"))
+        await room.finish(third)
+        assert first.session is second.session is third.session
+        assert texts_of(room.models.requests[-1].items)[::2] == ["one", "two", "three"]
+        assert room.store.writes == []
+        assert room.store.saved == []
+        assert room.store.terminals == {}
+        stored = await room.ask("four", target=NAMED, terminal="t")
+        assert (await room.ask("five", target=Target("terminal", "t"))).session is stored.session
+
+
+async def test_a_stored_conversation_is_not_continued_in_memory() -> None:
+    async with open_room() as room:
+        await room.ask(target=NAMED)
+        with pytest.raises(RequestError, match="is stored"):
+            await room.ask(target=NAMED, ephemeral=True)
+
+
+# ---- a caller who hangs up -----------------------------------------------------------------
+
+
+async def test_a_caller_who_hangs_up_at_any_moment_leaves_nothing_half_done() -> None:
+    """Whatever was committed is answered; whatever was not has left nothing behind."""
+    seen = set()
+    for moment in range(100):
+        store = FakeStore()
+        async with open_room(store=store) as room:
+            done = False
+            with trio.CancelScope() as scope:
+                async with trio.open_nursery() as nursery:
+
+                    async def ask(room: Room = room, scope: trio.CancelScope = scope) -> None:
+                        nonlocal done
+                        await room.ask("hi", key="k")
+                        done = True
+                        scope.cancel()
+
+                    nursery.start_soon(ask)
+                    for _ in range(moment):
+                        await trio.lowlevel.checkpoint()
+                    scope.cancel()
+            stored = bool(store.rows())
+            seen.add(stored)
+            assert len(room.sessions.live()) == stored
+            if stored:
+                (session,) = room.sessions.live()
+                (turn_id,) = session.conversation.turns
+                assert (await session.wait_finished(turn_id)).outcome == "completed"
+        if done:
+            break
+    assert seen == {True, False}

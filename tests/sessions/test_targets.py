@@ -1,0 +1,111 @@
+"""Which conversation is meant, and which names there can be."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from askd.core.events import ConversationCreated
+from askd.errors import NotFound, RequestError
+from askd.sessions.hub import Hub
+from askd.sessions.live import LiveSession
+from askd.sessions.targets import Target, ToCreate, check_name, find_target
+from askd.store.log import Write
+from askd.store.memory import MemoryLog
+from tests.fakes.log import FakeStore
+from tests.fakes.sessions import encode
+
+STORED = {"0a1b2c3d-one": "work", "0a1b9999-two": "beef", "ffff0000-three": None}
+MEMORY = {"eeee1111-four": "scratch", "dddd2222-five": None}
+
+
+async def make_ephemeral(id: str, name: str | None) -> LiveSession:
+    log = MemoryLog(observe=lambda events: session.observe(events), now=lambda: 0.0)
+    session = LiveSession(id, log=log, hub=Hub(encode), ephemeral=True)
+    bodies = [ConversationCreated(id, name)]
+    await log.append(Write(conversation_id=id, bodies=bodies, create=True))
+    return session
+
+
+async def find(
+    kind: str, value: str | None, *, create: bool = False, terminals: dict[str, str] | None = None
+) -> str | ToCreate:
+    store = FakeStore()
+    for id, name in STORED.items():
+        bodies = [ConversationCreated(id, name)]
+        await store.append(
+            Write(conversation_id=id, bodies=bodies, create=True, terminal=f"tty-{name}")
+        )
+    memory = [await make_ephemeral(id, name) for id, name in MEMORY.items()]
+    return await find_target(
+        Target(kind, value, create),  # type: ignore[arg-type]
+        reader=store,
+        memory=memory,
+        terminals=terminals or {},
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "found"),
+    [
+        ("id", "0a1b2c3d-one", "0a1b2c3d-one"),
+        ("id", "eeee1111-four", "eeee1111-four"),
+        ("session", "0a1b2c3d-one", "0a1b2c3d-one"),
+        ("session", "work", "0a1b2c3d-one"),
+        ("session", "beef", "0a1b9999-two"),
+        ("session", "0a1b2", "0a1b2c3d-one"),
+        ("session", "scratch", "eeee1111-four"),
+        ("session", "dddd2222-five", "dddd2222-five"),
+        ("session", "dddd", "dddd2222-five"),
+        ("terminal", "tty-work", "0a1b2c3d-one"),
+    ],
+)
+async def test_what_is_there_is_found(kind: str, value: str, found: str) -> None:
+    assert await find(kind, value) == found
+    assert await find(kind, value, create=True) == found
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "reason"),
+    [
+        ("id", "0a1b2c3d", "conversation_not_found"),
+        ("id", None, "conversation_not_found"),
+        ("session", "0a1b", "conversation_ambiguous"),
+        ("session", "cccc", "conversation_not_found"),
+        ("terminal", "tty-other", "no_terminal"),
+        ("terminal", None, "no_terminal"),
+    ],
+)
+async def test_what_is_not_there_is_never_created(
+    kind: str, value: str | None, reason: str
+) -> None:
+    for create in (False, True):
+        with pytest.raises(NotFound) as caught:
+            await find(kind, value, create=create)
+        assert caught.value.reason == reason
+
+
+async def test_a_new_name_is_created_only_if_asked_for() -> None:
+    assert await find("session", "fresh", create=True) == ToCreate("fresh")
+    with pytest.raises(NotFound):
+        await find("session", "fresh")
+    assert await find("new", None) == ToCreate(None)
+    assert await find("new", "fresh") == ToCreate("fresh")
+    with pytest.raises(RequestError):
+        await find("session", "-x", create=True)
+
+
+async def test_a_terminals_ephemeral_conversation_comes_first() -> None:
+    found = await find("terminal", "tty-work", terminals={"tty-work": "eeee1111-four"})
+    assert found == "eeee1111-four"
+
+
+@pytest.mark.parametrize("name", ["", "-x", "a/b", "a\nb", "a\x7f", "x" * 65, "a\x9bb", "\ud800"])
+def test_bad_names(name: str) -> None:
+    with pytest.raises(RequestError, match="Not a name for a conversation") as caught:
+        check_name(name)
+    assert caught.value.reason == "bad_name"
+
+
+@given(st.text("abc -_.é語👍", min_size=1, max_size=64).filter(lambda name: name[0] != "-"))
+def test_good_names(name: str) -> None:
+    assert check_name(name) == name
