@@ -216,6 +216,7 @@ class Application:
                 await self._leave(ownership, await self._host.wait_stop())
                 rooms.cancel_scope.cancel()
             await self._writer.close()
+            self._reader.close()
             storage.cancel_scope.cancel()
         log.info("Stopped: pid=%d", self._identity.pid)
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-import tomlkit
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 
 from ask.paths import Paths
@@ -197,6 +196,8 @@ def write_setting(path: Path, key: str, value: Any) -> Settings:
     Raises:
         BadConfig: the file would not be valid with it; nothing is written then.
     """
+    import tomlkit  # a megabyte that a daemon which writes no settings does not need
+
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     try:
         document = tomlkit.parse(text)

@@ -77,6 +77,8 @@ class LocalModel:
     def __init__(self, config: LocalConfig, *, program: Sequence[str] | None = None) -> None:
         self._config = config
         self._program = program
+        self._has_engine = False
+        self._weights: Path | None = None
         self._launch: _Launch | None = None
         self._wanted = trio.Event()
         self._running = False
@@ -87,6 +89,7 @@ class LocalModel:
     def configure(self, config: LocalConfig) -> None:
         """Take other settings; a child that runs keeps those that it was started with."""
         self._config = config
+        self._weights = None
 
     @property
     def name(self) -> str:
@@ -103,10 +106,15 @@ class LocalModel:
         """A sentence about what has to be installed first, or None."""
         if self._program is not None:
             return None
-        if _find_package("xllamacpp") is None:
+        # What was found stays: looking through all of the path takes a tenth of a prompt's time.
+        self._has_engine = self._has_engine or _find_package("xllamacpp") is not None
+        if not self._has_engine:
             return f"The embedded model's engine is not installed: {INSTALL_HINT}"
-        if self._find_weights() is None:
+        self._weights = self._weights or self._find_weights()
+        if self._weights is None:
             return f"The embedded model's weights are not installed: {INSTALL_HINT}"
+        if not self._weights.is_file():
+            return f"The embedded model's file is not there: {self._weights}"
         return None
 
     @asynccontextmanager
@@ -203,7 +211,7 @@ class LocalModel:
         engine = _find_package("xllamacpp")
         spec = {
             "packages": str(engine.parent) if engine else "",
-            "model_path": str(self._find_weights() or ""),
+            "model_path": str(self._weights or self._find_weights() or ""),
             "model_name": self.name,
             "api_key": api_key,
             "context_tokens": self._config.context_tokens,

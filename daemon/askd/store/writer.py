@@ -175,6 +175,7 @@ class Writer(Log):
                 # Shielded: requests that have left the queue get their answer.
                 with trio.CancelScope(shield=True):
                     await self._commit_next()
+                    await _let_callers_ask()
         finally:
             # What was asked before the end is committed before the end.
             with trio.CancelScope(shield=True):
@@ -263,3 +264,12 @@ def connect(path: Path) -> sqlite3.Connection:
         isolation_level=None,
         check_same_thread=False,
     )
+
+
+async def _let_callers_ask() -> None:
+    """Let those who were just answered queue their next change, so that it shares a commit.
+
+    Two rounds: in the first they run in any order with us, in the second we come after all.
+    """
+    await trio.lowlevel.checkpoint()
+    await trio.lowlevel.checkpoint()
