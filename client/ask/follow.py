@@ -22,6 +22,8 @@ from ask.render import Screen
 RECONNECT_LIMIT_S = 30.0
 """A daemon that restarts is looked for this long."""
 RECONNECT_PAUSE_S = 0.2
+STOP_LIMIT_S = 5.0
+"""A turn that is left behind is asked to stop, and this long is waited until it heard."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,7 @@ class Follower:
     _texts: dict[str, str] = field(default_factory=dict)
     _reasoned: dict[str, int] = field(default_factory=dict)
     _signals: list[int] = field(default_factory=list)
+    _sent: bool = False
     _left: End | None = None
 
     def run(self) -> End:
@@ -98,6 +101,7 @@ class Follower:
         while True:
             try:
                 self._client = self.connect()
+                self._sent = True
                 accepted = self.start(self._client)
                 break
             except (ConnectionLost, RpcError) as error:
@@ -171,7 +175,7 @@ class Follower:
             self._resume()
         left = self._time_left()
         if left is not None and left <= 0:
-            self._stop()
+            self._stop(wait=True)
             self._left = End(TIME_LIMIT, "The time limit was reached.")
         self._heed_signals(wake)
 
@@ -270,15 +274,17 @@ class Follower:
         deadline = self.carried.deadline
         return None if deadline is None else deadline - time.monotonic()
 
-    def _stop(self) -> None:
+    def _stop(self, *, wait: bool = False) -> None:
         """Interrupt the turn; one that is still queued is withdrawn by that."""
         assert self._client is not None
         reference = {
             "conversation_id": self.answer.conversation_id,
             "turn_id": self.answer.turn_id,
         }
-        with suppress(ConnectionLost):  # the next read finds out, and it is sent again
-            self._client.send("turn/interrupt", reference)
+        with suppress(ConnectionLost, RpcError):  # the next read finds out, and it is sent again
+            request = self._client.send("turn/interrupt", reference)
+            if wait:
+                self._client.wait(request, limit_s=STOP_LIMIT_S)
 
     @contextmanager
     def _catch_signals(self) -> Iterator[int]:
@@ -300,10 +306,15 @@ class Follower:
             os.close(writer)
 
     def _note_signal(self, number: int, frame: FrameType | None) -> None:
-        self._signals.append(number)
-        if self.carried.answer is None:
-            # Not accepted yet: there is nothing to stop, and maybe a daemon that does not answer.
-            raise Failed(INTERRUPTED if number == signal.SIGINT else TERMINATED, "Interrupted.")
+        carried = self.carried
+        if carried.answer is not None:
+            self._signals.append(number)
+        elif number == signal.SIGINT and self._sent and not carried.interrupted:
+            carried.interrupted = True  # it is stopped as soon as it is accepted
+        elif number == signal.SIGINT:
+            raise Failed(INTERRUPTED, "Interrupted.")
+        else:
+            raise Failed(TERMINATED, "Terminated.")
 
     def _heed_signals(self, wake: int) -> None:
         try:
