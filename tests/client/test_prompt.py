@@ -1,0 +1,276 @@
+"""A prompt on its long way, from the wish to the exit code."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ask.exits import Failed
+from ask.fast.run import Answer, Carried
+from ask.prompt import Wish, ask_prompt, build_params, find_target
+from tests.fakes.daemon import FakeDaemon, Refusal, Stage, answer
+
+Captured = pytest.CaptureFixture[str]
+
+
+def ask(carried: Carried | None = None, **wish: Any) -> int:
+    return ask_prompt(Wish(**{"words": ("hi",), **wish}), os.environ, carried)
+
+
+def test_an_answer_and_the_conversations_id(lone_home: Path, capfd: Captured) -> None:
+    with FakeDaemon(lone_home, answer("one two", "one ", "two")) as daemon:
+        assert ask() == 0
+    (conversation_id,) = daemon.events
+    assert capfd.readouterr() == ("one two\n", f"{conversation_id[:8]}\n")
+
+
+def test_all_that_may_be_wished_for_is_sent(lone_home: Path, tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("a note")
+    with FakeDaemon(lone_home, answer("x")) as daemon:
+        ask(
+            words=("what", "now?"),
+            session="work",
+            model="a/b",
+            system="be brief",
+            files=(str(path),),
+            key="k-1",
+            timeout_s=2.5,
+            fail_busy=True,
+            quiet=True,
+        )
+    (params,) = daemon.asked("turn/start")
+    assert params["target"] == {"kind": "session", "value": "work", "create": True}
+    assert params["options"] == {"model": "a/b", "system": "be brief", "timeout_s": 2.5}
+    assert params["parts"] == [
+        {"type": "text", "text": "what now?"},
+        {"type": "text", "text": "a note", "name": str(path)},
+    ]
+    assert (params["key"], params["busy"], params["cwd"]) == ("k-1", "fail", os.getcwd())
+
+
+def test_the_callers_variables_are_below_the_options(lone_home: Path) -> None:
+    environ = {"ASK_MODEL": "env/m", "ASK_SYSTEM": "env", "OPENAI_API_KEY": "sk", "OTHER": "x"}
+    target = {"kind": "new"}
+    params = build_params(Wish(), environ, target=target, terminal=None, key="k")
+    assert params["options"] == {"model": "env/m", "system": "env"}
+    assert params["secrets"] == {"OPENAI_API_KEY": "sk"}
+    assert params["env"] == {}
+    wish = Wish(model="a/b", system="said")
+    params = build_params(wish, environ, target=target, terminal=None, key="k")
+    assert params["options"] == {"model": "a/b", "system": "said"}
+
+
+@pytest.mark.parametrize(
+    ("wish", "environ", "expected"),
+    [
+        (Wish(), {"ASK_TERMINAL": "a"}, ({"kind": "new"}, "name:a")),
+        (
+            Wish(again=True),
+            {"ASK_TERMINAL": "a"},
+            ({"kind": "terminal", "value": "name:a"}, "name:a"),
+        ),
+        (
+            Wish(session="s", ephemeral=True),
+            {"ASK_TERMINAL": "a"},
+            ({"kind": "session", "value": "s", "create": True}, None),
+        ),
+    ],
+)
+def test_which_conversation_is_meant(
+    wish: Wish, environ: dict[str, str], expected: tuple[Any, Any]
+) -> None:
+    assert find_target(wish, environ) == expected
+
+
+def test_again_without_a_terminal_is_never_a_guess(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ask.prompt.find_terminal", lambda environ: None)
+    with pytest.raises(Failed, match="-c needs a terminal") as caught:
+        find_target(Wish(again=True), {})
+    assert (caught.value.code, caught.value.data["reason"]) == (3, "no_terminal")
+
+
+def test_keys_that_the_endpoint_needs_are_sent_on_request(
+    lone_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needed = Refusal(4, "secrets_needed", "WORK_KEY is needed.", names=["WORK_KEY", "OTHER"])
+    monkeypatch.setenv("WORK_KEY", "wk")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk")
+    with FakeDaemon(lone_home, answer("x"), refuse={"turn/start": [needed]}) as daemon:
+        assert ask() == 0
+    first, second = daemon.asked("turn/start")
+    assert first["secrets"] == {"OPENAI_API_KEY": "sk"}
+    assert second["secrets"] == {"OPENAI_API_KEY": "sk", "WORK_KEY": "wk"}
+    assert first["key"] == second["key"]
+
+
+def test_keys_that_are_not_there_are_said(lone_home: Path) -> None:
+    needed = Refusal(4, "secrets_needed", "WORK_KEY is needed.", names=["WORK_KEY"])
+    with (
+        FakeDaemon(lone_home, refuse={"turn/start": [needed]}) as daemon,
+        pytest.raises(Failed, match="WORK_KEY is needed") as caught,
+    ):
+        ask()
+    assert caught.value.code == 4
+    assert len(daemon.asked("turn/start")) == 1
+
+
+# ---- what becomes of the answer ----------------------------------------------------
+
+BLOCK = "Here:\n```sh\nls\n```\n"
+
+
+def test_extract_prints_the_block_alone(lone_home: Path, capfd: Captured) -> None:
+    with FakeDaemon(lone_home, answer(BLOCK, BLOCK[:9], BLOCK[9:])):
+        assert ask(extract=True, quiet=True) == 0
+    assert capfd.readouterr() == ("ls\n", "")
+
+
+def test_extract_without_a_block(lone_home: Path, capfd: Captured) -> None:
+    with (
+        FakeDaemon(lone_home, answer("no code")),
+        pytest.raises(Failed, match="no code block") as caught,
+    ):
+        ask(extract=True)
+    assert caught.value.code == 1
+    assert capfd.readouterr().out == ""
+
+
+def test_extract_with_json_changes_the_file_alone(
+    lone_home: Path, tmp_path: Path, capfd: Captured
+) -> None:
+    path = tmp_path / "out"
+    with FakeDaemon(lone_home, answer(BLOCK)):
+        assert ask(extract=True, as_json=True, output=str(path)) == 0
+    assert path.read_text() == "ls\n"
+    assert capfd.readouterr().out.splitlines()[-1].startswith('{"conversation_id"')
+
+
+@pytest.mark.parametrize(
+    ("outcome", "code", "content"),
+    [("completed", 0, "new\n"), ("completed", 9, "old"), ("failed", 1, "old")],
+)
+def test_a_file_is_replaced_only_by_a_whole_answer(
+    lone_home: Path, tmp_path: Path, capfd: Captured, outcome: str, code: int, content: str
+) -> None:
+    path = tmp_path / "out"
+    path.write_text("old")
+
+    def play(stage: Stage) -> None:
+        stage.say_whole("new")
+        stage.finish(outcome, code)
+
+    with FakeDaemon(lone_home, play):
+        assert ask(output=str(path)) == code
+    assert path.read_text() == content
+    assert capfd.readouterr().out == "new\n"
+
+
+def test_usage_and_failure_are_said_even_when_quiet(lone_home: Path, capfd: Captured) -> None:
+    def play(stage: Stage) -> None:
+        stage.finish("failed", 5, message="Slow down.", usage={"input_tokens": 2})
+
+    with FakeDaemon(lone_home, play):
+        assert ask(quiet=True, usage=True) == 5
+    assert capfd.readouterr().err == "Slow down.\nTokens: 2 in, 0 out.\n"
+
+
+def test_verbose_says_what_happens(lone_home: Path, capfd: Captured) -> None:
+    with FakeDaemon(lone_home, answer("x"), results={"turn/start": {"position": 1}}):
+        assert ask(verbose=True) == 0
+    lines = capfd.readouterr().err.splitlines()
+    assert lines[0] == "ask: askd 0.1.0 (pid 4711)"
+    assert lines[1].startswith("ask: turn turn-1 of conversation ")
+    assert lines[2] == "Queued: 1 turn before this one."
+
+
+@pytest.fixture
+def stdout() -> Iterator[None]:
+    """Put standard output back after the test."""
+    before = os.dup(1)
+    yield
+    os.dup2(before, 1)
+    os.close(before)
+
+
+def test_a_closed_pipe_detaches(lone_home: Path, stdout: None) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    os.dup2(writer, 1)
+    os.close(writer)
+    with FakeDaemon(lone_home, answer("unread")) as daemon:
+        assert ask() == 141
+    assert daemon.asked("turn/interrupt") == []
+
+
+def test_a_full_disk_is_said(lone_home: Path, stdout: None) -> None:
+    full = os.open("/dev/full", os.O_WRONLY)
+    os.dup2(full, 1)
+    os.close(full)
+    with (
+        FakeDaemon(lone_home, answer("x")),
+        pytest.raises(Failed, match="No space left") as caught,
+    ):
+        ask()
+    assert caught.value.code == 74
+
+
+# ---- what the short way has done ---------------------------------------------------
+
+
+def test_a_broken_output_is_said() -> None:
+    carried = Carried("k")
+    carried.broken = "No space left on device"
+    with pytest.raises(Failed, match="No space left"):
+        ask(carried)
+
+
+def test_a_refusal_is_not_asked_for_again(lone_home: Path) -> None:
+    carried = Carried("k")
+    carried.refusal = Refusal(2, "unknown_model", "No model 'x'.").error
+    with FakeDaemon(lone_home) as daemon, pytest.raises(Failed, match="No model") as caught:
+        ask(carried)
+    assert caught.value.code == 2
+    assert daemon.requests == []
+
+
+@pytest.mark.parametrize("reason", ["secrets_needed", "draining"])
+def test_a_refusal_that_can_be_helped_is_tried_again(lone_home: Path, reason: str) -> None:
+    carried = Carried("k")
+    carried.refusal = Refusal(4, reason, "No.").error
+    with FakeDaemon(lone_home, answer("x")):
+        assert ask(carried) == 0
+
+
+def test_an_answer_that_was_begun_is_gone_on_with(lone_home: Path, capfd: Captured) -> None:
+    """The same key and the same body, and what was read of stdin is part of it."""
+
+    def lose(stage: Stage) -> None:
+        stage.start()
+        stage.delta("one ")
+        stage.drop()
+
+    def go_on(stage: Stage) -> None:
+        stage.delta("two")
+        stage.say_whole("one two")
+        stage.finish()
+
+    carried = Carried("k")
+    carried.stdin = b"a log"
+    with FakeDaemon(lone_home, lose, go_on) as daemon:
+        assert ask(carried, quiet=True) == 0
+        first, second = daemon.asked("turn/start")
+        assert first == second
+        assert first["parts"][1] == {"type": "text", "text": "a log", "name": "stdin"}
+    assert capfd.readouterr().out == "one two\n"
+
+
+def test_an_end_that_was_seen_is_only_told(lone_home: Path, capfd: Captured) -> None:
+    carried = Carried("k")
+    carried.answer = Answer({"conversation_id": "c" * 36, "turn_id": "t", "seq": 2})
+    carried.answer.line_open = True
+    carried.answer.ended = {"outcome": "failed", "code": 7, "message": "Too long: ask clear."}
+    assert ask(carried) == 7
+    assert capfd.readouterr() == ("\n", f"Too long: ask clear.\n{'c' * 8}\n")
