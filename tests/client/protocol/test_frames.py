@@ -1,8 +1,11 @@
 """Frames: what is a message, what is not, and that nothing else comes out of bytes."""
 
+import contextlib
+import gc
 import random
 import struct
 import tracemalloc
+import weakref
 from typing import Any
 
 import msgpack
@@ -11,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ask.protocol.frames import (
+    REQUEST_MEMBER_LIMIT,
     SLICE_BYTES,
     BadFrame,
     FrameReader,
@@ -241,18 +245,30 @@ def test_the_first_message_to_a_daemon_is_small_and_the_later_ones_are_not() -> 
     assert len(reader.feed(small + request_of(MESSAGE_LIMIT_BYTES))) == 2
 
 
-def test_lists_that_only_announce_take_no_memory() -> None:
-    bomb = struct.pack(">BI", 0xDD, 4096) * 1000
-    reader = FrameReader.for_daemon()
+def test_lists_that_only_announce_take_little_memory() -> None:
+    bomb = struct.pack(">BI", 0xDD, REQUEST_MEMBER_LIMIT) * 1000
     tracemalloc.start()
     try:
-        assert reader.feed(bomb) == []
-        assert tracemalloc.get_traced_memory()[1] < 64 * 1024 * 1024
+        assert FrameReader.for_daemon().feed(bomb) == []
+        assert tracemalloc.get_traced_memory()[1] < 10 * 1024 * 1024
     finally:
         tracemalloc.stop()
-    assert "ValueError" in str(
-        refuse(struct.pack(">BI", 0xDD, 4097), reader=FrameReader.for_daemon())
-    )
+    more = struct.pack(">BI", 0xDD, REQUEST_MEMBER_LIMIT + 1)
+    assert "ValueError" in str(refuse(more, reader=FrameReader.for_daemon()))
+
+
+def test_nothing_of_a_reader_waits_for_the_garbage_collector() -> None:
+    gc.disable()
+    try:
+        for data in (b"\xdd\x00\x00\x10\x00", encode_request(1, "m", {}), b"\xc1"):
+            reader = FrameReader()
+            with contextlib.suppress(BadFrame):
+                reader.feed(data)
+            gone = weakref.ref(reader)
+            del reader
+            assert gone() is None
+    finally:
+        gc.enable()
 
 
 def test_whole_messages_before_a_bad_one_are_handed_out_with_it() -> None:

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import trio
+
 from ask.protocol.messages import (
     ConversationCreate,
     ConversationList,
@@ -22,7 +24,7 @@ from askd.core.events import (
     ViewChanged,
 )
 from askd.core.items import PART_LIMIT_BYTES, Notice
-from askd.errors import Busy, RequestError
+from askd.errors import AskdError, Busy, RequestError
 from askd.server import wire
 from askd.server.handlers.paging import check_limit
 from askd.server.house import House
@@ -49,19 +51,18 @@ async def _create(
     sessions = house.sessions
     conversation_id = sessions.means.new_id()
     session = await sessions.open(conversation_id)
+    write = Write(
+        conversation_id=conversation_id,
+        bodies=[ConversationCreated(conversation_id, name), *settings],
+        create=True,
+        terminal=terminal,
+    )
     try:
-        await session.log.append(
-            Write(
-                conversation_id=conversation_id,
-                bodies=[ConversationCreated(conversation_id, name), *settings],
-                create=True,
-                terminal=terminal,
-            )
-        )
-    except BaseException:
-        sessions.discard(
-            session
-        )  # nothing was stored, or nobody knows: it is loaded when asked for
+        # A caller who hangs up now is not told, but what is committed has a session.
+        with trio.CancelScope(shield=True):
+            await session.log.append(write)
+    except AskdError:
+        sessions.discard(session)
         raise
     sessions.bind(terminal, session)
     return session
