@@ -33,6 +33,7 @@ UNTESTED_BY_NAME: dict[str, str] = {
 UNMIRRORED_TESTS: dict[str, str] = {
     "store/test_crash.py": "the whole room, killed at any moment",
     "store/test_disk_faults.py": "the whole room on a disk that fails",
+    "sessions/test_with_store.py": "sessions and jobs on the real log",
 }
 """Test files that stand for no single module, each with why."""
 

@@ -19,6 +19,7 @@ from askd.errors import (
 )
 from askd.sessions.admission import Accepted, Draining, Prompt
 from askd.sessions.targets import Target
+from askd.store.log import KnownKey
 from tests.fakes.log import FakeStore
 from tests.fakes.models import ScriptedModels, last_words, texts_of
 from tests.fakes.sessions import Room, open_room, to
@@ -245,6 +246,17 @@ async def test_a_key_of_an_ephemeral_prompt_is_remembered_too() -> None:
         again = await room.ask("hi", key="k", ephemeral=True)
         assert again.turn_id == first.turn_id
         assert len(room.sessions.live()) == 1
+
+
+async def test_when_a_key_cannot_be_looked_up_the_first_refusal_stands() -> None:
+    async with open_room() as room:
+
+        async def fail(key: str) -> KnownKey | None:
+            raise StorageFailed("The disk is gone.")
+
+        room.store.find_key = fail  # type: ignore[method-assign]
+        with pytest.raises(UnknownModel):
+            await room.ask(options=TurnOptions(model="x"))
 
 
 # ---- names -----------------------------------------------------------------------------

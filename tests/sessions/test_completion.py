@@ -1,6 +1,7 @@
 """What a model is asked, whatever the log holds."""
 
 import logging
+from collections.abc import Iterator
 
 import pytest
 
@@ -28,8 +29,8 @@ from askd.sessions.completion import resolve_blobs
 from askd.sessions.targets import Target as At
 from askd.store.log import Write
 from tests.fakes.log import FakeStore
-from tests.fakes.models import texts_of
-from tests.fakes.sessions import open_room
+from tests.fakes.models import ScriptedModels, Step, texts_of
+from tests.fakes.sessions import open_room, to
 
 
 async def store_with(*items: Item) -> FakeStore:
@@ -71,6 +72,7 @@ async def test_a_log_with_orphans_is_healed_for_the_model_and_said_once(
             'Orphan tool message detected and dropped: tool_call_id=call_x, content_preview="lost"',
             "Tool call without output answered as interrupted: call_id=call_y, tool_name=g",
         ]
+        # The log still holds what the model does not see.
         events = await store.load("c")
         assert any(
             isinstance(event.body, ItemAdded) and isinstance(event.body.item, ToolOutput)
@@ -90,6 +92,43 @@ async def test_a_healthy_log_with_calls_warns_of_nothing(caplog: pytest.LogCaptu
         await room.finish(await room.ask("second", target=At("id", "c")))
         assert texts_of(room.models.requests[0].items) == ["first", "", "out", "so", "second"]
     assert caplog.records == []
+
+
+async def test_what_is_kept_and_what_is_healed_can_be_followed_in_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG, "askd")
+    store = await store_with(
+        AssistantMessage("t.1", calls=(ToolCall("call_y", "g", "{}"),)),
+        ToolOutput("t.1.1", "call_y", "g", (Text("out"),)),
+        ToolOutput("t.1.2", "call_x", "f", (Text("lost"),)),
+    )
+    async with open_room(store=store) as room:
+        await room.finish(await room.ask("second", target=At("id", "c")))
+    debug = [each.message for each in caplog.records if each.levelno == logging.DEBUG]
+    assert debug == [
+        "Sanitized message sequence: dropped 1 orphans, kept 4 valid",
+        "Preserved tool call pair: call_id=call_y, tool_name=g",
+    ]
+
+
+async def test_a_providers_refusal_is_an_error_in_the_log_and_the_prompt_can_be_sent_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    answers: Iterator[list[Step]] = iter(
+        [[Refused("messages.3: tool_call_id is not known")], ["fine"]]
+    )
+    models = ScriptedModels(lambda request: next(answers))
+    async with open_room(models=models) as room:
+        first = await room.ask("hi")
+        end = await room.finish(first)
+        assert end.message == "messages.3: tool_call_id is not known"
+        assert [r.message for r in caplog.records if r.levelno == logging.ERROR] == [
+            "Request refused: messages.3: tool_call_id is not known"
+        ]
+        again = await room.ask("hi", target=to(first.session))
+        assert (await room.finish(again)).code == DONE
+        assert texts_of(models.requests[1].items) == ["hi"]
 
 
 async def test_blobs_are_read_and_keep_their_names() -> None:

@@ -258,6 +258,25 @@ async def test_a_crash_between_call_and_output_leaves_no_call_unanswered() -> No
         await check_log(room.store, bad.session.id)
 
 
+async def test_a_crash_of_which_even_the_end_crashes_does_not_stop_the_session() -> None:
+    async with open_room() as room:
+        bug = crash_on(room.store, "echo: bad")
+
+        def fail(write: Write) -> bool:
+            if any(isinstance(body, TurnFinished) and body.code for body in write.bodies):
+                raise RuntimeError("another bug")
+            return bug(write)
+
+        room.store.fail_if = fail
+        bad = await room.ask("bad")
+        good = await room.ask("good", target=to(bad.session))
+        assert (await bad.session.wait_finished(bad.turn_id)).outcome == "failed"
+        assert (await room.finish(good)).code == DONE
+        room.store.fail_if = lambda write: False
+        await room.finish(await room.ask("more", target=to(bad.session)))
+        await check_log(room.store, bad.session.id)
+
+
 async def test_a_crash_while_storage_fails_is_told_and_stored_later(
     autojump_clock: trio.testing.MockClock,
 ) -> None:

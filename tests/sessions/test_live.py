@@ -241,12 +241,3 @@ async def test_waiting_for_a_turn_that_is_not_folded_yet(
     session.make_stale()
     await session.wait_known("b")
     assert trio.current_time() >= live.CATCH_UP_S
-
-
-async def test_the_mailbox_keeps_a_call_that_comes_before_the_wait() -> None:
-    session = await make_session()
-    session.wake()
-    await session.wait_woken()
-    with trio.move_on_after(0) as scope:
-        await session.wait_woken()
-    assert scope.cancelled_caught

@@ -189,8 +189,11 @@ class Admission:
     # ---- a key that is known ---------------------------------------------------
 
     async def _find_key(self, key: str) -> KnownKey | None:
-        known = await self._sessions.memory.find_key(key)
-        return known or await self._sessions.reader.find_key(key)
+        try:
+            known = await self._sessions.memory.find_key(key)
+            return known or await self._sessions.reader.find_key(key)
+        except AskdError:
+            return None  # it cannot be looked up; why the prompt was refused is the better answer
 
     async def _repeat(self, prompt: Prompt, known: KnownKey) -> Accepted:
         """Answer with the turn that the key stands for, and lend it its caller's keys again."""
@@ -200,7 +203,7 @@ class Admission:
         status = session.status(known.turn_id)
         if status.state != "finished" and prompt.secrets:
             session.callers.setdefault(known.turn_id, prompt.caller)
-            session.wake()
+            session.mailbox.wake()
         return Accepted(
             session=session,
             turn_id=known.turn_id,

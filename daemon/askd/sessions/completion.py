@@ -91,7 +91,7 @@ class Completion:
         check_budget(context, setting.model)
         resolved = await resolve_blobs(context.items, setting.read_blob)
         items, faults = pairs.heal(resolved)  # the last check: nothing unpaired leaves the house
-        self._report_faults([*context.faults, *faults])
+        self._report_faults([*context.faults, *faults], items)
         request = ModelRequest(
             model=setting.model.bare_name,
             items=items,
@@ -121,12 +121,18 @@ class Completion:
                     )
                 self._save(self._session.texts.take_unsaved(SAVE_BYTES))
 
-    def _report_faults(self, faults: Sequence[pairs.Fault]) -> None:
-        """Once per load: a log that is not whole would else warn at every request."""
-        if faults and not self._session.faults_reported:
-            self._session.faults_reported = True
-            for fault in faults:
+    def _report_faults(self, faults: Sequence[pairs.Fault], items: Sequence[Item]) -> None:
+        """Each fault once per load: a log that is not whole would else warn at every request."""
+        for fault in faults:
+            if fault not in self._session.known_faults:
+                self._session.known_faults.add(fault)
                 log.warning("%s", pairs.describe_fault(fault))
+        if faults:
+            log.debug("%s", pairs.describe_healing(faults, len(items)))
+        if log.isEnabledFor(logging.DEBUG):
+            for item in items:
+                for call in item.calls if isinstance(item, AssistantMessage) else ():
+                    log.debug("%s", pairs.describe_pair(call))
 
     async def _save_now_and_then(self) -> None:
         while True:
@@ -184,6 +190,8 @@ def _describe(error: Exception) -> Failure:
     for each in _leaves(error):
         if isinstance(each, AskdError):
             failure = each.failure
+            if isinstance(each, Refused):
+                log.error("Request refused: %s", failure.message)
             if failure.code == OVERFLOW and WAYS_OUT not in failure.message:
                 failure = replace(failure, message=f"{failure.message} {WAYS_OUT}")
             return failure

@@ -14,7 +14,7 @@ import trio
 from askd.core.events import TurnFinished
 from askd.core.outcome import FAILED
 from askd.core.recovery import SECRETS_WAIT_S
-from askd.errors import AskdError, StorageFailed
+from askd.errors import StorageFailed
 from askd.sessions.endings import end_turn_as
 from askd.sessions.live import LiveSession
 from askd.sessions.needs import Means, SessionStore
@@ -96,7 +96,7 @@ class Driver:
         if turn_id is not None and (wait_s := self._secrets_wait(turn_id)) > 0:
             waits.append(wait_s)
         with trio.move_on_after(min(waits, default=float("inf"))):
-            await session.wait_woken()
+            await session.mailbox.wait()
 
     # ---- running ---------------------------------------------------------------
 
@@ -121,12 +121,11 @@ class Driver:
         message = f"Something went wrong inside askd: {_innermost(error)!r}"
         end = TurnFinished(turn_id, "failed", FAILED, reason="internal", message=message)
         session.make_stale()
-        session.closing[turn_id] = end
         try:
-            await self._mend()
-        except AskdError as refusal:
-            log.error("Turn could not be closed: turn_id=%s: %s", turn_id, refusal.message)
-        if turn_id in session.closing:
+            session.rebuild(await self._store.load(session.id))
+            await self._close(end)
+        except Exception as refusal:
+            log.error("Turn could not be closed: turn_id=%s: %s", turn_id, refusal)
             session.report_unsaved(end, outcome="failed")
 
     # ---- mending ---------------------------------------------------------------
@@ -146,14 +145,18 @@ class Driver:
                 await self._close(end)
         except StorageFailed as error:
             log.warning("Storage still fails: id=%s: %s", session.id, error.message)
+        except Exception:
+            # It must not stand in the way of the next prompt.
+            log.exception("Session cannot be mended: id=%s", session.id)
 
     async def _close(self, end: TurnFinished) -> None:
+        """Store the end of a turn that nobody runs, unless it has one."""
         session = self._session
-        record = session.conversation.turns.get(end.turn_id)
-        if record is None or record.finished is not None:
+        async with session.starting:
+            record = session.conversation.turns.get(end.turn_id)
+            if record is not None and record.finished is None:
+                await session.append(end_turn_as(record, end))
             session.closing.pop(end.turn_id, None)
-        else:
-            await session.append(end_turn_as(record, end))
 
 
 def _innermost(error: Exception) -> Exception:

@@ -17,11 +17,13 @@ import trio
 from askd.core.conversation import Conversation
 from askd.core.events import Body, Event, ItemAdded, PromptWithdrawn, TurnFinished, TurnStarted
 from askd.core.outcome import FAILED, STORAGE, Outcome
+from askd.core.pairs import Fault
 from askd.core.turn import Input, Interrupted
 from askd.errors import NotFound
 from askd.providers.credentials import Caller
 from askd.sessions.endings import Waiting, end_turn
 from askd.sessions.hub import Delta, Hub, Subscriber, TextKind, TurnUnsaved
+from askd.sessions.mailbox import Mailbox
 from askd.sessions.offload import offload_bodies
 from askd.sessions.streaming import LiveText, RunningTexts
 from askd.store.log import Log, Write
@@ -95,12 +97,11 @@ class LiveSession:
         self.starting = trio.Lock()
         self.admission = trio.Lock()
         self.loaded_at = self.touched_at = trio.current_time()
-        self.faults_reported = False
+        self.known_faults: set[Fault] = set()
         self.deleted = False
         self._recent: deque[Event] = deque(maxlen=RECENT_EVENTS)
         self._unread: list[Event] | None = None
-        self._rebuilt = trio.Event()
-        self._wake = trio.Event()
+        self.mailbox = Mailbox()
         self._waiting = Waiting()
 
     # ---- what has been committed -----------------------------------------------
@@ -117,7 +118,7 @@ class LiveSession:
                 # A commit that was reported as failed was none: what is missing is read first.
                 log.error("Events are missing: id=%s, before_seq=%d", self.id, event.seq)
                 self._unread = [event]
-        self.wake()
+        self.mailbox.wake()
 
     def restore(self, events: Sequence[Event]) -> None:
         """Take what was stored before the session was loaded; nobody is told."""
@@ -134,7 +135,7 @@ class LiveSession:
         """Something went wrong with an event or a commit: `rebuild` is due."""
         if self._unread is None:
             self._unread = []
-        self.wake()
+        self.mailbox.wake()
 
     def rebuild(self, stored: Sequence[Event]) -> None:
         """Begin again from the whole log, and what came while it was read; publish what is new."""
@@ -148,15 +149,15 @@ class LiveSession:
             self._apply(event)
             if event.seq > published:
                 self.hub.publish(event)
-        self._rebuilt.set()
-        self._rebuilt = trio.Event()
-        self.wake()
+        self._waiting.release_all()
+        self.mailbox.wake()
 
     async def wait_known(self, turn_id: str) -> None:
         """Wait until an accepted turn is folded; that it is not at once is most unusual."""
         with trio.move_on_after(CATCH_UP_S):
             while turn_id not in self.conversation.turns and self.is_stale:
-                await self._rebuilt.wait()
+                with self._waiting.place(turn_id) as known:
+                    await known.wait()
 
     def _apply(self, event: Event) -> None:
         self.conversation.apply(event)
@@ -341,19 +342,8 @@ class LiveSession:
                 await over.wait()
         return status
 
-    # ---- the mailbox -----------------------------------------------------------
-
-    def wake(self) -> None:
-        """Something may have become possible: the driver looks again."""
-        self._wake.set()
-
-    async def wait_woken(self) -> None:
-        """Wait for `wake`; one that came since the last wait counts."""
-        await self._wake.wait()
-        self._wake = trio.Event()
-
     def end(self) -> None:
         """The conversation was deleted: whoever waits for one of its turns hears so."""
         self.deleted = True
         self._waiting.release_all()
-        self.wake()
+        self.mailbox.wake()

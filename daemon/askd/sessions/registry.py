@@ -254,10 +254,11 @@ class Sessions:
     async def _read(self, conversation_id: str) -> list[Event]:
         try:
             return await self.reader.load(conversation_id)
-        except AskdError:
+        except NotFound:
             raise
         except Exception as error:
-            raise StorageFailed(f"Failed to load conversation: {error}") from error
+            reason = str(error).removeprefix("Failed to load conversation: ")
+            raise StorageFailed(f"Failed to load conversation: {reason}") from error
 
     def _make(self, conversation_id: str, *, ephemeral: bool) -> LiveSession:
         return LiveSession(
