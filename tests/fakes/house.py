@@ -29,6 +29,7 @@ from askd.sessions.admission import Admission
 from askd.sessions.needs import Means
 from askd.sessions.registry import Sessions
 from askd.store.job_queries import JobPage, JobRow
+from askd.store.log import Committed, Write
 from askd.store.memory import MemoryLog
 from askd.store.queries import ListPage
 from askd.tools.registry import Registry
@@ -49,6 +50,12 @@ class HouseStore(FakeStore):
     def __init__(self) -> None:
         super().__init__()
         self.job_rows = []
+
+    async def append(self, write: Write) -> Committed:
+        committed = await super().append(write)
+        if write.terminal is not None and committed.repeated is None:
+            self.terminals[write.terminal] = write.conversation_id  # also when it says nothing else
+        return committed
 
     async def read_events(
         self, conversation_id: str, *, after_seq: int, limit: int, limit_bytes: int

@@ -188,6 +188,8 @@ def come_back(path: Path, conversation_id: str) -> None:
             "conversation/resolve", target={"kind": "session", "value": "other"}, bind="tty2"
         )
         assert bound["last_seq"] == renamed["last_seq"]
+        found = client.call("conversation/resolve", target={"kind": "terminal", "value": "tty2"})
+        assert found["id"] == conversation_id
         assert client.call("job/list")["data"] == []
         client.call("conversation/delete", conversation_id=conversation_id)
         assert client.call("conversation/list")["data"] == []
