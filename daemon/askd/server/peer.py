@@ -40,8 +40,11 @@ class Subscription:
 
     def offer(self, frame: bytes, *, droppable: bool) -> None:
         """Take an encoded notification; `sessions.hub.Subscriber` says what this promises."""
-        if self._over or self._peer.outbox.offer(frame, source=self, droppable=droppable):
-            return
+        if not (self._over or self._peer.outbox.offer(frame, source=self, droppable=droppable)):
+            self.break_off()
+
+    def break_off(self) -> None:
+        """End it from this side: the client hears of a gap, and finds out why by asking again."""
         self._peer.unsubscribe(self.session.id)
         self._peer.outbox.drop_from(self)
         self._peer.outbox.post(encode_notification("gap", {"conversation_id": self.session.id}))

@@ -82,6 +82,11 @@ class Hub:
         self._subscribers.pop(subscriber, None)
 
     @property
+    def subscribers(self) -> list[Subscriber]:
+        """Everyone who watches."""
+        return list(self._subscribers)
+
+    @property
     def watched(self) -> bool:
         """Whether anyone is subscribed."""
         return bool(self._subscribers)

@@ -230,3 +230,14 @@ async def test_a_busy_conversation_is_not_deleted_and_one_at_rest_is() -> None:
         assert await peer.call("conversation/delete", ref) == ref
         for method in ("conversation/read", "conversation/delete", "conversation/subscribe"):
             assert (await refuse(peer, method, ref)).reason == "conversation_not_found"
+
+
+async def test_who_follows_a_conversation_that_is_deleted_does_not_wait_forever() -> None:
+    async with open_server() as server:
+        peer, watcher = await server.greet(), await server.greet()
+        made = await peer.call("conversation/create")
+        ref = {"conversation_id": made["id"]}
+        await watcher.call("conversation/subscribe", ref)
+        await peer.call("conversation/delete", ref)
+        assert await watcher.notification() == ("gap", ref)
+        assert (await refuse(watcher, "conversation/subscribe", ref)).code == 3

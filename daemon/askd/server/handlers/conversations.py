@@ -28,7 +28,7 @@ from askd.errors import AskdError, Busy, RequestError
 from askd.server import wire
 from askd.server.handlers.paging import check_limit
 from askd.server.house import House
-from askd.server.peer import Peer
+from askd.server.peer import Peer, Subscription
 from askd.sessions.live import LiveSession
 from askd.sessions.targets import ToCreate, check_name
 from askd.store.log import Write
@@ -149,7 +149,7 @@ async def clear(house: House, peer: Peer, params: ConversationRef) -> Done:
 
 
 async def delete(house: House, peer: Peer, params: ConversationRef) -> Done:
-    """Delete a conversation at rest."""
+    """Delete a conversation at rest; who follows it is told to look again, and finds nothing."""
     session = await house.sessions.get(params.conversation_id)
     if session.active_turn is not None or session.queue:
         raise Busy(
@@ -157,4 +157,7 @@ async def delete(house: House, peer: Peer, params: ConversationRef) -> Done:
             "then delete."
         )
     await house.sessions.delete(session.id)
+    for subscriber in session.hub.subscribers:
+        if isinstance(subscriber, Subscription):
+            subscriber.break_off()
     return Done(conversation_id=session.id)
