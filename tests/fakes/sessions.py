@@ -22,7 +22,6 @@ from askd.tools.registry import Registry
 from tests.fakes.log import FakeStore
 from tests.fakes.models import ScriptedModels
 
-
 NUMBERS = itertools.count(1)
 """Of all rooms: one that comes after a kill must not give an id a second time."""
 
