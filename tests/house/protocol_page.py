@@ -91,7 +91,8 @@ prompt's own event on.
 
 A client that reads too slowly loses deltas, never events: it gets one `gap` and nothing more of
 that conversation until it subscribes again after the last seq that it has. A client whose socket
-takes nothing for 10 seconds is disconnected. Turns go on without their clients.
+takes nothing for 10 seconds is disconnected. Turns go on without their clients. When a conversation
+is deleted, whoever follows it gets a `gap` too, and is told when it subscribes again.
 """
 
 EVENTS = f"""
