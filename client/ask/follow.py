@@ -28,12 +28,16 @@ STOP_LIMIT_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How a turn ended for us: the exit code, a sentence if it did not go well, what was said."""
+    """How a turn ended for us: the exit code, a sentence if it did not go well, what was said.
+
+    `left`: it has not ended; we are leaving, and nobody is there to be told anything.
+    """
 
     code: int
     message: str | None = None
     text: str = ""
     usage: Mapping[str, Any] | None = None
+    left: bool = False
 
 
 @dataclass(slots=True)
@@ -324,9 +328,9 @@ class Follower:
         while self._signals:
             number = self._signals.pop(0)
             if number != signal.SIGINT:
-                self._left = End(TERMINATED)
+                self._left = End(TERMINATED, left=True)
             elif self.carried.interrupted:
-                self._left = End(INTERRUPTED)
+                self._left = End(INTERRUPTED, left=True)
             else:
                 self.carried.interrupted = True
                 self._stop()

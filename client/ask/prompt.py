@@ -96,7 +96,7 @@ def ask_prompt(wish: Wish, environ: Mapping[str, str], carried: Carried | None =
     )
     try:
         end = follower.run()
-        return finish(wish, follower, end)
+        return end.code if end.left else finish(wish, follower, end)
     except StdoutClosed:
         return PIPE_CLOSED
     except StdoutFailed as failure:

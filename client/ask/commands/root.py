@@ -192,6 +192,7 @@ def main(arguments: Sequence[str] | None = None, *, carried: object = None) -> i
         carried: what the fast path had done when it gave up (`ask.fast.run.Carried`).
     """
     args = list(sys.argv[1:] if arguments is None else arguments)
+    stdout = sys.stdout
     try:
         answered = root.main(args, prog_name="ask", standalone_mode=False, obj=carried)
     except click.UsageError as error:
@@ -205,6 +206,11 @@ def main(arguments: Sequence[str] | None = None, *, carried: object = None) -> i
         return INTERRUPTED
     except StdoutClosed:
         _give_up_stdout()
+        return PIPE_CLOSED
+    except SystemExit:
+        if sys.stdout is stdout:
+            raise  # a completion's end
+        _give_up_stdout()  # `--help | head -1`: click saw it first, and put its own in the place
         return PIPE_CLOSED
     return answered if isinstance(answered, int) else DONE
 
