@@ -139,3 +139,18 @@ def test_a_chat_and_its_commands(world: World) -> None:
     sent = json.dumps(world.model.requests())
     for line in ("/models", "/help", "/exit"):
         assert line not in sent
+
+
+def test_the_log_says_what_was_shown_and_kept(world: World) -> None:
+    world.env["ASK_LOG"] = "debug"
+    chat = world.start("chat", "-s", "talk", stdin=subprocess.PIPE)
+    chat.type("/models\nECHO:hello\n/exit\n")
+    assert chat.finish().code == 0
+    shown = json.loads(world.ok("history", "show", "talk", "--raw").out)
+    log = world.log()
+    assert "Persisted special command: /models, result_length=" in log
+    count = shown["message_count"]
+    assert f"Displaying conversation: id={shown['id']}, message_count={count}" in log
+    # A debugging log names what happened, never what was said, and never a key.
+    assert "test-key" not in log
+    assert "ECHO:hello" not in log

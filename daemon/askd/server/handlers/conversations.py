@@ -1,5 +1,6 @@
 """Conversations: made, listed, found, named, noted in, cleared, deleted."""
 
+import logging
 from collections.abc import Sequence
 
 import trio
@@ -15,6 +16,7 @@ from ask.protocol.messages import (
     ConversationSummary,
     Done,
 )
+from askd.core.conversation import Conversation
 from askd.core.events import (
     Body,
     ConversationCreated,
@@ -33,6 +35,8 @@ from askd.sessions.live import LiveSession
 from askd.sessions.targets import ToCreate, check_name
 from askd.store.log import Write
 from askd.store.refusals import conversation_not_found
+
+log = logging.getLogger(__name__)
 
 
 async def create(house: House, peer: Peer, params: ConversationCreate) -> ConversationSummary:
@@ -125,8 +129,19 @@ async def note(house: House, peer: Peer, params: ConversationNote) -> Done:
         raise RequestError(f"conversation/note: {PART_LIMIT_BYTES} bytes at the most.")
     session = await house.sessions.get(params.conversation_id)
     notice = Notice(house.sessions.means.new_id(), params.text, params.level)
+    command = _find_last_command(session.conversation)
     await session.append([ItemAdded(None, notice)])
+    if params.level == "result" and command is not None:
+        log.debug("Persisted special command: %s, result_length=%d", command, len(params.text))
     return Done(conversation_id=session.id)
+
+
+def _find_last_command(conversation: Conversation) -> str | None:
+    """What was typed last of the commands that were kept."""
+    for added in reversed(conversation.strays):
+        if isinstance(added.item, Notice) and added.item.level == "command":
+            return added.item.text.removeprefix("User executed command: ")
+    return None
 
 
 async def rename(house: House, peer: Peer, params: ConversationRename) -> ConversationSummary:

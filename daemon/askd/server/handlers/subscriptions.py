@@ -4,6 +4,7 @@ The last page comes from the session's memory, and the subscription begins as th
 answer is queued, with no checkpoint between: nothing is missing, nothing comes twice.
 """
 
+import logging
 from collections.abc import Sequence
 
 from ask.protocol.frames import encode_notification
@@ -33,6 +34,8 @@ CHARACTER_BYTES = 4
 REPLAY_LIMIT = 256
 """Events that following a prompt sends at once; where there are more, a gap says to read them."""
 
+log = logging.getLogger(__name__)
+
 
 async def read(house: House, peer: Peer, params: ConversationRead) -> EventPage:
     """A page of events."""
@@ -41,7 +44,21 @@ async def read(house: House, peer: Peer, params: ConversationRead) -> EventPage:
     )
     page = wire.cut_page(events)
     more = more or len(page) < len(events)
+    if params.after_seq == 0:
+        await _log_display(house, params.conversation_id)
     return EventPage(data=[fitted.value for fitted in page], next_after_seq=_last(page, more))
+
+
+async def _log_display(house: House, conversation_id: str) -> None:
+    """Once for a reader that begins at the beginning."""
+    if not log.isEnabledFor(logging.INFO):
+        return
+    live = house.sessions.find_live(conversation_id)
+    row = live.row() if live is not None else await house.reader.get(conversation_id)
+    if row is not None:
+        log.info(
+            "Displaying conversation: id=%s, message_count=%d", conversation_id, row.message_count
+        )
 
 
 async def subscribe(house: House, peer: Peer, params: ConversationSubscribe) -> Answer:
