@@ -58,8 +58,7 @@ class Screen:
     def show_record(self, record: Mapping[str, Any]) -> None:
         """One line of JSON on stdout."""
         self.end_side()
-        line = json.dumps(record, ensure_ascii=False) + "\n"
-        write_all(1, line.encode(errors="replace"))
+        write_all(1, f"{encode_record(record)}\n".encode(errors="replace"))
 
     def show_reasoning(self, text: str) -> None:
         """What the model thinks aloud: dimmed, on a terminal only."""
@@ -113,6 +112,11 @@ class Screen:
         if self._waiting is not None:
             self._waiting = None
             say_raw(_CLEAR_LINE)
+
+
+def encode_record(record: Mapping[str, Any]) -> str:
+    """One line of JSON; for a terminal in ASCII, for JSON itself escapes no C1 control."""
+    return json.dumps(record, ensure_ascii=os.isatty(1))
 
 
 def show_usage(usage: Mapping[str, Any] | None) -> str:

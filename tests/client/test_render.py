@@ -47,6 +47,14 @@ def test_records_are_lines_of_json(capfd: Captured) -> None:
     assert capfd.readouterr().out == '{"type": "delta", "text": "é\\n"}\n'
 
 
+def test_records_on_a_terminal_hold_no_control(
+    capfd: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "isatty", lambda descriptor: True)
+    Screen().show_record({"text": "\x1b[1m\x9b1m\u202e"})
+    assert capfd.readouterr().out == '{"text": "\\u001b[1m\\u009b1m\\u202e"}\n'
+
+
 def test_quiet_and_verbose(capfd: Captured) -> None:
     Screen(quiet=True).say("x")
     Screen().say_verbosely("x")

@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,12 +61,11 @@ def askd(lone_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ca
     def place(code: str) -> None:
         (room / "askd.py").write_text(code)
 
-    class Popen(real):  # type: ignore[valid-type,misc]
-        def __init__(self, command: list[str], **arguments: object) -> None:
-            assert command == [sys.executable, "-P", "-m", "askd", "run"]
-            super().__init__([sys.executable, str(room / "askd.py"), "run"], **arguments)
+    def popen(command: list[str], **arguments: Any) -> "subprocess.Popen[bytes]":
+        assert command == [sys.executable, "-P", "-m", "askd", "run"]
+        return real([sys.executable, str(room / "askd.py"), "run"], **arguments)
 
-    monkeypatch.setattr(subprocess, "Popen", Popen)
+    monkeypatch.setattr(subprocess, "Popen", popen)
     return place
 
 

@@ -23,6 +23,7 @@ from ask.commands.help import Example, Group
 from ask.exits import DONE, FAILED, INTERRUPTED, PIPE_CLOSED, STORAGE, USAGE, Failed
 from ask.fast.caller import StdoutClosed
 from ask.protocol.errors import APPROVAL_NEEDED, EXIT_CODES
+from ask.terminal import strip_controls
 
 PROMPT_NAME = "<prompt>"
 """The prompt among the commands; no shell word that a person types by accident."""
@@ -236,12 +237,13 @@ def _fail(error: Failed, args: Sequence[str]) -> int:
             "data": error.data,
         }
         try:
-            print(json.dumps(record, ensure_ascii=False), flush=True)
+            print(json.dumps(record, ensure_ascii=os.isatty(1)), flush=True)
         except BrokenPipeError:
             _give_up_stdout()
-    print(error.message, file=sys.stderr)
+    # Both may quote a provider, or what was typed: nothing that a terminal would obey.
+    print(strip_controls(error.message), file=sys.stderr)
     if error.hint and error.hint not in error.message:
-        print(error.hint, file=sys.stderr)
+        print(strip_controls(error.hint), file=sys.stderr)
     return error.code
 
 

@@ -253,7 +253,7 @@ class _Turn:
                     carried.progress = params
                     return carried
                 self.flush()
-                caller.say(f"{params.get('text', '')}\n")
+                self.tell(str(params.get("text", "")))
         elif method == "turn_unsaved" and params.get("turn_id") == answer.turn_id:
             carried.unsaved = params
             return carried
@@ -307,6 +307,14 @@ class _Turn:
             if carried.filter is not None:
                 text = carried.filter.feed(text)
         self.ready.append(text)
+
+    def tell(self, text: str) -> None:
+        """A line for people, in words that may be a provider's."""
+        if not text.isprintable():
+            from ask.terminal import strip_controls  # rarely needed, and a module more
+
+            text = strip_controls(text)
+        caller.say(f"{text}\n")
 
     def flush(self) -> None:
         """Write what is ready: one call for all that came together."""

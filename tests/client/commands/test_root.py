@@ -127,6 +127,7 @@ def test_a_prompt_that_says_json_wants_none(lone_home: Path, capfd: Captured) ->
     [
         (Failed(7, "Too long.", hint="Try: ask clear"), 7, "Too long.\nTry: ask clear\n"),
         (Failed(7, "Too long: ask clear", hint="ask clear"), 7, "Too long: ask clear\n"),
+        (Failed(1, "It said \x1b[31mno\x9b0m", hint="\x07Hm"), 1, "It said no\nHm\n"),
         (click.ClickException("Odd."), 2, "Odd.\n"),
         (click.Abort(), 130, ""),
         (KeyboardInterrupt(), 130, ""),

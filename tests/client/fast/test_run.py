@@ -92,7 +92,7 @@ def test_quiet_says_nothing_but_the_answer(
 def test_what_happens_is_said_on_stderr(lone_home: Path, capfd: pytest.CaptureFixture[str]) -> None:
     def play(stage: Stage) -> None:
         stage.progress("model_chosen", "Using fake/model.")
-        stage.progress("model_loading", "Loading the model ...")
+        stage.progress("model_loading", "Loading \x1b[1mthe model ...")
         stage.notify("progress", {**stage.turn, "turn_id": "other", "kind": "warning", "text": "x"})
         answer("yes")(stage)
 
