@@ -26,11 +26,11 @@ def report(pattern: str, floor: int, *, whole: bool) -> bool:
     command = [sys.executable, "-m", "coverage", "report", f"--fail-under={floor}"]
     command += [] if pattern == "*" else [f"--include={pattern}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    lines = done.stdout.strip().splitlines()
     if whole:
         print(done.stdout)
+    totals = [line.split()[-1] for line in done.stdout.splitlines() if line.startswith("TOTAL")]
     verdict = "ok" if done.returncode == 0 else "TOO LOW"
-    print(f"coverage {pattern}: {lines[-1].split()[-1] if lines else '?'} of {floor} % {verdict}")
+    print(f"coverage {pattern}: {totals[0] if totals else '?'} of {floor} % {verdict}")
     return done.returncode == 0
 
 
