@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -419,16 +420,28 @@ def test_a_turn_that_is_done_all_the_same_is_done(lone_home: Path) -> None:
         assert run("hi") == 0
 
 
-def test_ctrl_c_before_the_answer_waits_for_it(lone_home: Path) -> None:
+@pytest.fixture
+def interrupt_heard() -> Iterator[Callable[[], None]]:
+    """Send a SIGINT, and return when the client has dealt with it."""
     heard = threading.Event()
     before = signal.signal(signal.SIGUSR1, lambda number, frame: heard.set())
 
+    def interrupt() -> None:
+        interrupt_self()
+        send_self(signal.SIGUSR1)  # the same thread deals with it, after the SIGINT
+        assert heard.wait(10)
+
+    yield interrupt
+    signal.signal(signal.SIGUSR1, before)
+
+
+def test_ctrl_c_before_the_answer_waits_for_it(
+    lone_home: Path, interrupt_heard: Callable[[], None]
+) -> None:
     class Slow(FakeDaemon):
         def answer(self, peer: Any, method: str, params: Any, then: Any) -> Any:
             if method == "turn/start":
-                interrupt_self()
-                send_self(signal.SIGUSR1)
-                assert heard.wait(10)  # and so is the SIGINT before it
+                interrupt_heard()
             return super().answer(peer, method, params, then)
 
     def play(stage: Stage) -> None:
@@ -437,7 +450,6 @@ def test_ctrl_c_before_the_answer_waits_for_it(lone_home: Path) -> None:
 
     with Slow(lone_home, play):
         assert run("hi") == 130
-    signal.signal(signal.SIGUSR1, before)
 
 
 class Left(BaseException):
@@ -467,11 +479,13 @@ def test_leaving(
     assert len(daemon.asked("turn/interrupt")) == (number == signal.SIGINT)
 
 
-def test_a_lost_connection_cannot_be_asked_to_stop(lone_home: Path) -> None:
+def test_a_lost_connection_cannot_be_asked_to_stop(
+    lone_home: Path, interrupt_heard: Callable[[], None]
+) -> None:
     def play(stage: Stage) -> None:
         stage.start()
-        stage.peer.stream.shutdown(2)
-        interrupt_self()
+        stage.peer.stream.shutdown(socket.SHUT_RD)  # what the client sends now fails
+        interrupt_heard()
         stage.drop()
 
     with FakeDaemon(lone_home, play):
