@@ -16,7 +16,7 @@ from typing import Any
 
 from ask.connection import Client, ConnectionLost, NoDaemon, RpcError
 from ask.exits import DONE, FAILED, INTERRUPTED, STORAGE, TERMINATED, TIME_LIMIT, Failed
-from ask.fast.run import Answer, Carried, queued
+from ask.fast.run import GRACE_S, Answer, Carried, queued
 from ask.render import Screen
 
 RECONNECT_LIMIT_S = 30.0
@@ -275,8 +275,11 @@ class Follower:
         return End(code, message, text, ended.get("usage"))
 
     def _time_left(self) -> float | None:
+        """Until we end the turn: the daemon keeps the limit of one that runs, with some grace."""
         deadline = self.carried.deadline
-        return None if deadline is None else deadline - time.monotonic()
+        if deadline is None:
+            return None
+        return deadline - (0.0 if self.answer.started else GRACE_S) - time.monotonic()
 
     def _stop(self, *, wait: bool = False) -> None:
         """Interrupt the turn; one that is still queued is withdrawn by that."""

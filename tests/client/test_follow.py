@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from ask import connection, follow
 from ask.connection import Client, ConnectionLost, NoDaemon, RpcError, connect
 from ask.exits import Failed
-from ask.fast.run import Carried
+from ask.fast.run import GRACE_S, Carried
 from ask.follow import End, Follower
 from ask.render import Screen
 from tests.fakes.daemon import FakeDaemon, Peer, Refusal, Script, Stage, answer
@@ -437,6 +438,18 @@ def test_a_time_limit_that_the_daemon_does_not_keep(lone_home: Path) -> None:
     with FakeDaemon(lone_home, play):
         assert make(carried).run() == End(124, "The time limit was reached.")
         assert asked.wait(10)
+
+
+def test_a_turn_that_waits_has_no_grace(lone_home: Path) -> None:
+    def play(stage: Stage) -> None:
+        stage.wait_for("turn/interrupt")
+
+    carried = Carried("k")
+    carried.deadline = time.monotonic() + GRACE_S + 0.05
+    before = time.monotonic()
+    with FakeDaemon(lone_home, play):
+        assert make(carried).run() == End(124, "The time limit was reached.")
+    assert time.monotonic() - before < GRACE_S
 
 
 def test_waiting_is_shown_and_pinged(

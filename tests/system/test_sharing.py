@@ -106,6 +106,19 @@ def test_ctrl_c_withdraws_a_queued_prompt(world: World) -> None:
     assert "never sent" not in json.dumps(world.model.requests())
 
 
+def test_a_prompt_that_waits_too_long_is_withdrawn(world: World) -> None:
+    assert world.model is not None
+    first = world.start("-s", "work", "HOLD:1")
+    first.wait_for("tok0")
+    late = world.ask("-s", "work", "--timeout", "0.3", "ECHO:too late")
+    assert late.code == 124, late
+    world.model.release()
+    assert first.finish().code == 0
+    outcomes = [e["outcome"] for e in world.events("work") if e["type"] == "turn_finished"]
+    assert sorted(outcomes) == ["completed", "withdrawn"]
+    assert "too late" not in json.dumps(world.model.requests())
+
+
 def test_a_killed_terminal_only_detaches(world: World) -> None:
     assert world.model is not None
     asking = world.start("-s", "work", "HOLD:2")

@@ -23,7 +23,7 @@ else:
 
 CHUNK_BYTES = 16 * 1024
 GRACE_S = 10.0
-"""How long after `--timeout` the daemon may take to end the turn itself."""
+"""How long after `--timeout` the daemon may take to end a turn that runs."""
 
 DONE, INTERRUPTED, PIPE_CLOSED, TERMINATED = 0, 130, 141, 143
 _STOP_ID = 3  # of the request that may follow hello and the prompt
@@ -35,16 +35,18 @@ class Answer:
     Attributes:
         seq: the last event's.
         shown: characters shown, by item.
+        started: the turn has left the queue.
         ended: the `turn_finished` event, once it has come.
     """
 
-    __slots__ = ("conversation_id", "ended", "line_open", "seq", "shown", "turn_id")
+    __slots__ = ("conversation_id", "ended", "line_open", "seq", "shown", "started", "turn_id")
 
     def __init__(self, accepted: "Mapping[str, Any]") -> None:
         self.conversation_id = str(accepted["conversation_id"])
         self.turn_id = str(accepted["turn_id"])
         self.seq = int(accepted["seq"]) - 1
         self.shown: dict[str, int] = {}
+        self.started = False
         self.ended: dict[str, Any] | None = None
         self.line_open = False
 
@@ -68,6 +70,7 @@ class Answer:
                 text = "".join([str(part.get("text", "")) for part in item.get("parts", ())])
                 return self.show(str(item["id"]), 0, text)
         elif kind == "turn_started":
+            self.started = True
             self.shown.clear()  # another attempt says it anew, under the same item's id
         elif kind == "turn_finished":
             self.ended = dict(event)
@@ -275,6 +278,8 @@ class _Turn:
             carried.answer = Answer(result)
             if result.get("position") and not self.words.quiet:
                 caller.say(queued(result["position"]))
+            if result.get("position") and self.words.timeout is not None:
+                return carried  # its time may be over before its turn has begun
             if carried.interrupted:
                 self.stop()
         return None

@@ -90,6 +90,16 @@ def test_quiet_says_nothing_but_the_answer(
     assert capfd.readouterr() == ("yes\n", "")
 
 
+def test_a_turn_that_waits_with_a_time_limit_goes_the_long_way(lone_home: Path) -> None:
+    def play(stage: Stage) -> None:
+        stage.wait_for("turn/interrupt")
+
+    with FakeDaemon(lone_home, play, results={"turn/start": {"position": 1}}):
+        carried = carried_from(run("hi", "--timeout", "60"))
+    assert carried.answer is not None
+    assert not carried.answer.started
+
+
 def test_what_happens_is_said_on_stderr(lone_home: Path, capfd: pytest.CaptureFixture[str]) -> None:
     def play(stage: Stage) -> None:
         stage.progress("model_chosen", "Using fake/model.")
