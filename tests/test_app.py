@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shutil
 import signal
 import socket
 import sqlite3
@@ -133,6 +135,19 @@ def test_an_activated_daemon_serves_the_passed_socket_and_takes_over(world: Worl
     for stream in (process.stdout, process.stderr):
         assert stream is not None
         stream.close()
+
+
+def test_an_upgraded_daemon_leaves_when_nobody_needs_it(world: World) -> None:
+    packages = world.home / "packages"
+    for source in ("daemon/askd", "client/ask"):
+        shutil.copytree(ROOT / source, packages / source.rpartition("/")[2])
+    daemon = start(world, PYTHONPATH=str(packages))
+    world.ok("ECHO:served by the old one")
+    version = packages / "askd" / "__init__.py"
+    version.write_text(re.sub('__version__ = ".*"', '__version__ = "99.0"', version.read_text()))
+    result = daemon.finish()
+    assert result.code == 0, result
+    assert "99.0" in result.err
 
 
 def test_the_service_manager_hears_how_it_is(world: World) -> None:

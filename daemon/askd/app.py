@@ -5,6 +5,7 @@ the log is open and migrated, recovery has begun, clients are heard. Out: no new
 clients, turns end, the log is closed, and the lock goes last.
 """
 
+import functools
 import logging
 import math
 import os
@@ -24,7 +25,7 @@ from askd.config import Environment, Settings, read_environment, read_settings
 from askd.core import outcome
 from askd.core.events import Event
 from askd.errors import AskdError
-from askd.host import Daemon
+from askd.host import Daemon, find_installed_version
 from askd.jobs.kinds import make_kinds
 from askd.jobs.worker import Worker
 from askd.logs import configure_log
@@ -50,7 +51,7 @@ TURNS_LIMIT = 64
 """Turns that run at once; the others wait in their queues."""
 IDLE_EXIT_S = 600.0
 """A socket-activated daemon with nothing to do leaves after this long: systemd starts it again."""
-IDLE_LOOK_S = 10.0
+IDLE_LOOK_S = 2.0
 
 log = logging.getLogger("askd")
 
@@ -207,8 +208,9 @@ class Application:
                 rooms.start_soon(self._host.watch_config)
                 await rooms.start(self._watch_signals)
                 rooms.start_soon(self._feed_watchdog)
-                if is_activated:
-                    rooms.start_soon(self._leave_when_idle)
+                rooms.start_soon(
+                    functools.partial(self._leave_when_idle, is_activated=is_activated)
+                )
                 ownership.announce(self._note())
                 rooms.start_soon(self._reception.run, self._door, self._make_house())
                 self._notifier.ready()
@@ -287,19 +289,26 @@ class Application:
                 self._notifier.watchdog()
             await trio.sleep(period_s / 2)
 
-    async def _leave_when_idle(self) -> None:
-        """Only under socket activation: systemd keeps the socket and starts us again."""
+    async def _leave_when_idle(self, *, is_activated: bool) -> None:
+        """Make way when nobody needs us: to systemd, which starts us again, or to a newer askd."""
         idle_since = trio.current_time()
         while True:
             await trio.sleep(IDLE_LOOK_S)
-            now = trio.current_time()
-            busy = any(not session.is_idle() for session in self._sessions.live())
-            if self._reception.count_clients() or busy or await self._reader.count_open_jobs():
-                idle_since = now
-            elif now - idle_since >= IDLE_EXIT_S:
+            if await self._is_needed():
+                idle_since = trio.current_time()
+            elif is_activated and trio.current_time() - idle_since >= IDLE_EXIT_S:
                 log.info("Idle for %d s: leaving.", IDLE_EXIT_S)
                 self._host.stop(0.0)
-                return
+            elif (installed := find_installed_version()) not in (None, __version__):
+                log.info("askd %s is installed now: leaving, the next client starts it.", installed)
+                self._host.stop(0.0)
+
+    async def _is_needed(self) -> bool:
+        return bool(
+            self._reception.count_clients()
+            or any(not session.is_idle() for session in self._sessions.live())
+            or await self._reader.count_open_jobs()
+        )
 
 
 def _find_providers(settings: Settings) -> list[ProviderConfig]:

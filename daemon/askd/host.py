@@ -6,6 +6,7 @@ It decides when to stop and what the settings are, and opens nothing itself.
 import logging
 import math
 import os
+import re
 import resource
 import sqlite3
 from collections.abc import Awaitable, Callable
@@ -146,6 +147,16 @@ class Daemon:
             await trio.sleep(LOOK_INTERVAL_S)
             if _stamp(self._config_file) != self._seen:
                 self.reload()
+
+
+def find_installed_version(package: Path = Path(__file__).parent) -> str | None:
+    """The version that stands on the disk now; an upgrade may have put another there."""
+    try:
+        text = (package / "__init__.py").read_text(encoding="utf-8")
+    except OSError:
+        return None  # in the middle of an upgrade
+    found = re.search(r'^__version__ = "(.+)"$', text, re.MULTILINE)
+    return found.group(1) if found else None
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:
