@@ -46,8 +46,10 @@ def test_no_file_means_every_default(tmp_path: Path) -> None:
             "providers.work.base_urk: there is no such setting",
         ),
         ('[models."a.b/c"]\ncontext_window = -5\n', 2, "context_window"),
-        ("[providers.x]\ndialect = 'ollama'\nbase_url = 'y'\n", 2, "this version speaks"),
+        ("[providers.x]\ndialect = 'ollama'\nbase_url = 'http://h'\n", 2, "this version speaks"),
         ("title = \n", 1, "line 1"),
+        ("default_model = ''\n", 1, "default_model: is empty"),
+        ("[providers.x]\ndialect = 'openai-chat'\nbase_url = 'nope'\n", 3, "is no address"),
     ],
 )
 def test_an_error_names_its_key_and_line(text: str, line: int, words: str) -> None:

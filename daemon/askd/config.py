@@ -10,9 +10,10 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 
 from ask.paths import Paths
 from ask.protocol.names import SECRET_NAMES
@@ -22,6 +23,23 @@ from askd.files import replace_file
 Dialect = Literal["openai-responses", "openai-chat", "anthropic", "ollama", "copilot", "local"]
 SUPPORTED_DIALECTS: tuple[Dialect, ...] = ("openai-chat",)
 """What `[providers.NAME]` may ask for in this version; the others are known words."""
+
+
+def _check_url(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("is no address such as http://127.0.0.1:8000/v1")
+    return url
+
+
+def _check_name(name: str) -> str:
+    if not name.strip():
+        raise ValueError("is empty")
+    return name
+
+
+Url = Annotated[str, AfterValidator(_check_url)]
+Name = Annotated[str, AfterValidator(_check_name)]
 
 
 class Section(BaseModel):
@@ -34,7 +52,7 @@ class ProviderSettings(Section):
     """`[providers.NAME]`: a server that answers."""
 
     dialect: Dialect = Field(description="The wire format that the server speaks.")
-    base_url: str = Field(description="Where it listens, up to and without `/chat/completions`.")
+    base_url: Url = Field(description="Where it listens, up to and without `/chat/completions`.")
     api_key_env: str | None = Field(
         default=None, description="The variable that holds its key, the caller's or the daemon's."
     )
@@ -44,7 +62,7 @@ class ProviderSettings(Section):
     api_key_file: str | None = Field(
         default=None, description="A file that holds its key; others must not be able to read it."
     )
-    default_model: str | None = Field(
+    default_model: Name | None = Field(
         default=None, description="The model to use when only the provider is named or found."
     )
 
@@ -84,7 +102,7 @@ class LogSettings(Section):
 class Settings(Section):
     """The whole of `config.toml`."""
 
-    default_model: str | None = Field(
+    default_model: Name | None = Field(
         default=None, description="The model for new conversations; found by looking if not set."
     )
     local_only: bool = Field(
@@ -230,7 +248,7 @@ def _describe(error: ValidationError, text: str, name: str) -> str:
     elif first["type"] == "missing":
         problem = "is needed and not there"
     else:
-        problem = first["msg"].lower()
+        problem = first["msg"].removeprefix("Value error, ").lower()
     return f"{name}, line {_line_of(text, location)}: {dotted}: {problem}"
 
 

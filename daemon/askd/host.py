@@ -20,7 +20,7 @@ from askd.config import Settings, read_settings, write_setting
 from askd.errors import BadConfig, StorageFailed
 
 LOOK_INTERVAL_S = 1.0
-"""How often the configuration file is looked at: an edit should work by the next prompt."""
+"""How often the configuration file is looked at while nobody asks for anything."""
 
 log = logging.getLogger(__name__)
 
@@ -141,12 +141,16 @@ class Daemon:
         self.settings, self.warning = settings, None
         self._apply(settings)
 
+    def refresh(self) -> None:
+        """Reload if the file has changed: who asks next gets what the file says now."""
+        if _stamp(self._config_file) != self._seen:
+            self.reload()
+
     async def watch_config(self) -> None:
-        """Reload whenever the file changes, until cancelled."""
+        """Reload whenever the file changes, until cancelled: turns that wait want it too."""
         while True:
             await trio.sleep(LOOK_INTERVAL_S)
-            if _stamp(self._config_file) != self._seen:
-                self.reload()
+            self.refresh()
 
 
 def find_installed_version(package: Path = Path(__file__).parent) -> str | None:

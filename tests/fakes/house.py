@@ -112,6 +112,7 @@ class FakeHost:
     """The application around the server; remembers what it was told."""
 
     draining: bool = False
+    refreshed: int = 0
     told: list[tuple[str, float]] = field(default_factory=list)
     settings: dict[str, Any] = field(default_factory=lambda: {"title": "off"})
 
@@ -140,6 +141,9 @@ class FakeHost:
     def stop(self, wait_s: float) -> None:
         self.draining = True
         self.told.append(("stop", wait_s))
+
+    def refresh(self) -> None:
+        self.refreshed += 1
 
     def read_config(self) -> ConfigReadResult:
         return ConfigReadResult(path="/c", settings=self.settings, warnings=[])

@@ -36,7 +36,7 @@ FAST_NEVER = {
 }  # fmt: skip
 CORE_MAY = {
     "askd", "bisect", "collections", "dataclasses", "functools", "hashlib", "itertools", "json",
-    "math", "types", "typing", "unicodedata", "enum", "string", "operator", "abc",
+    "math", "types", "typing", "unicodedata", "enum", "string", "operator", "abc", "re",
 }  # fmt: skip
 
 

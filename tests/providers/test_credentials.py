@@ -12,6 +12,7 @@ from askd.providers.credentials import (
     Caller,
     Credentials,
     ProviderConfig,
+    hide_key,
 )
 
 NOBODY = Caller()
@@ -200,3 +201,9 @@ def test_local_only_refuses_every_other_machine() -> None:
 def test_nothing_that_is_printed_shows_a_key() -> None:
     endpoint = credentials(keys=OURS).find("openai", THEIRS)
     assert "sk-" not in repr(endpoint) + repr(THEIRS)
+
+
+def test_a_key_is_hidden_unless_it_could_be_part_of_any_word() -> None:
+    assert hide_key("bad key sk-secret-1!", "sk-secret-1") == "bad key ***!"
+    assert hide_key("does not exist", "x") == "does not exist"
+    assert hide_key("anything", None) == "anything"

@@ -224,3 +224,14 @@ def test_a_config_file_names_a_server(world: World, tmp_path: Path) -> None:
     result = world.ask("ECHO:configured", env=bare)
     assert result.code == 0, result
     assert world.model.requests()[-1]["model"] == "fake"
+
+
+def test_an_edited_config_file_counts_from_the_next_prompt_on(world: World) -> None:
+    assert world.model is not None
+    world.ok("ECHO:before")
+    config = world.ask_home / "config" / "config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text(
+        f'[providers.fresh]\ndialect = "openai-chat"\nbase_url = "{world.model.base_url}"\n'
+    )
+    world.ok("-m", "fresh/fake", "ECHO:at once")

@@ -148,9 +148,11 @@ class Done:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationCreate:
     name: str | None = None
-    model: str | None = None
+    model: Annotated[str | None, "`provider/model` or an alias; an unknown one is refused"] = None
     system: str | None = None
     terminal: TerminalId = None
+    env: Annotated[dict[str, str] | None, "the caller's variables, allow-listed"] = None
+    secrets: Annotated[dict[str, str] | None, "the caller's provider keys; never stored"] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -330,6 +332,8 @@ class ConfigReadResult:
 class ConfigWrite:
     key: Annotated[str, "a dotted name, such as `default_model`"]
     value: Annotated[Any, "the new value; None removes the key"] = None
+    env: Annotated[dict[str, str] | None, "the caller's variables, allow-listed"] = None
+    secrets: Annotated[dict[str, str] | None, "the caller's provider keys; never stored"] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ text that will be shown on a terminal, so that nothing but visible characters
 and single spaces is left of them.
 """
 
+import re
 import unicodedata
 
 TITLE_CHARACTERS = 50
@@ -44,9 +45,19 @@ def clean_title(proposal: str) -> str:
     return ""
 
 
+SEQUENCE = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
+    r"|(?:\x1b[\]P_^X]|[\x9d\x90\x9f\x9e\x98]).*?(?:\x07|\x1b\\|\x9c|$)"  # OSC, DCS, APC, PM, SOS
+    r"|\x9b[0-?]*[ -/]*[@-~]"  # CSI in one character
+    r"|\x1b[ -/]*[0-~]",
+    re.DOTALL,
+)
+"""What a terminal would obey, whole (ECMA-48): without its escape the rest would be words."""
+
+
 def _flatten(text: str) -> str:
     """One line: white space is one space, control and other invisible characters are gone."""
-    return " ".join("".join(_visible(character) for character in text).split())
+    return " ".join("".join(_visible(character) for character in SEQUENCE.sub("", text)).split())
 
 
 def _visible(character: str) -> str:

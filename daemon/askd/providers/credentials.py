@@ -25,6 +25,10 @@ KEY_COMMAND_S = 30.0
 KEY_LIMIT_BYTES = 16 * 1024
 
 
+SECRET_CHARACTERS = 8
+"""A shorter key is a placeholder for a server that wants none; it may be part of any word."""
+
+
 @dataclass(frozen=True, slots=True)
 class Caller:
     """Who asks: an allow-listed environment, and keys that live for one turn."""
@@ -229,3 +233,10 @@ def check_key(provider: str, key: str) -> str:
     if not (key.isascii() and key.isprintable()):
         raise NotConfigured(f"{provider}: the key holds characters that no key has")
     return key
+
+
+def hide_key(text: str, api_key: str | None) -> str:
+    """The text without the key: servers repeat it in their errors."""
+    if api_key is None or len(api_key) < SECRET_CHARACTERS:
+        return text
+    return text.replace(api_key, "***")

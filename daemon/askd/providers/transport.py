@@ -34,6 +34,7 @@ from askd.providers.base import (
     TimeLimits,
 )
 from askd.providers.bodies import abandon, describe_trouble, read_body
+from askd.providers.credentials import hide_key
 from askd.providers.refusals import restore_error
 from askd.providers.retry import RetryRules, is_retryable, plan_wait, read_retry_after
 
@@ -156,8 +157,9 @@ class Transport:
         """The error that this response means, with `retry_at` if the server said when."""
         headers = dict(response.headers)
         body = await read_body(response, ERROR_BODY_LIMIT_BYTES)
-        if endpoint.api_key:
-            body = body.replace(endpoint.api_key.encode(), b"***")
+        body = hide_key(body.decode("utf-8", "surrogateescape"), endpoint.api_key).encode(
+            "utf-8", "surrogateescape"
+        )
         error = codec.read_error(response.status_code, headers, body)
         assert isinstance(error, ProviderError)
         retry_after = read_retry_after(headers, now=self._now())
@@ -298,9 +300,8 @@ class _Answer:
 
     def _read_failure(self, failed: Failed) -> ProviderError:
         failure = failed.failure
-        if self._endpoint.api_key:
-            message = failure.message.replace(self._endpoint.api_key, "***")
-            failure = replace(failure, message=message)
+        message = hide_key(failure.message, self._endpoint.api_key)
+        failure = replace(failure, message=message)
         return restore_error(failure)
 
     def _raise_late(self, limit_s: float) -> NoReturn:
@@ -324,7 +325,7 @@ class _Answer:
             raise error
         self._progress(
             "retrying",
-            f"{error.message}; trying again in {wait_s:.1f} s "
+            f"{error.message.rstrip('.')}; trying again in {max(wait_s, 0.1):.1f} s "
             f"(try {self._tried + 1} of {self._transport.tries})",
         )
         await trio.sleep(wait_s)

@@ -78,6 +78,7 @@ class Dispatch:
         handle = HANDLERS.get(method)
         if handle is None:
             raise wire.Refusal("unknown_method", f"There is no method {method[:40]!r}.")
+        self._house.host.refresh()
         found: Any = await handle(self._house, peer, read_params(method, params))
         answer = found if isinstance(found, Answer) else Answer(found)
         return Outcome(None, wire.encode_result(answer.result), answer.then)

@@ -39,6 +39,10 @@ class Host(Protocol):
         """How the daemon is."""
         ...
 
+    def refresh(self) -> None:
+        """Read the settings again if their file has changed; called before each request."""
+        ...
+
     def drain(self, wait_s: float) -> None:
         """Begin to drain and then exit; answers at once, and may be called again."""
         ...

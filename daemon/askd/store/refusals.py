@@ -55,7 +55,8 @@ def name_taken(name: str, holder: str) -> RequestError:
 def key_reused(key: PromptKey) -> RequestError:
     """A key that stands for another prompt."""
     return RequestError(
-        f"The key {key.key} was used for another prompt. Use a new key for a new prompt.",
+        f"The key {key.key} stands for a prompt with other words, options or conversation. "
+        "Use a new key for a new prompt.",
         reason="key_reused",
     )
 

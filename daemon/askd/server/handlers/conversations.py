@@ -28,6 +28,7 @@ from askd.core.events import (
 from askd.core.items import PART_LIMIT_BYTES, Notice
 from askd.errors import AskdError, Busy, RequestError
 from askd.server import wire
+from askd.server.handlers.models import check_model
 from askd.server.handlers.paging import check_limit
 from askd.server.house import House
 from askd.server.peer import Peer, Subscription
@@ -42,6 +43,8 @@ log = logging.getLogger(__name__)
 async def create(house: House, peer: Peer, params: ConversationCreate) -> ConversationSummary:
     """Create an empty conversation."""
     name = None if params.name is None else check_name(params.name)
+    if params.model is not None:
+        await check_model(house, params.model, env=params.env, secrets=params.secrets)
     settings: list[Body] = []
     if params.model is not None or params.system is not None:
         settings = [SettingsChanged(model=params.model, system=params.system)]

@@ -9,6 +9,7 @@ from ask.protocol.messages import (
     Done,
     Empty,
 )
+from askd.server.handlers.models import check_model
 from askd.server.house import House
 from askd.server.peer import Peer
 
@@ -44,4 +45,6 @@ async def read_config(house: House, peer: Peer, params: ConfigRead) -> ConfigRea
 
 async def write_config(house: House, peer: Peer, params: ConfigWrite) -> ConfigReadResult:
     """Change one setting in the file, and read the result."""
+    if params.key == "default_model" and params.value is not None:
+        await check_model(house, str(params.value), env=params.env, secrets=params.secrets)
     return await house.host.write_config(params.key, params.value)
