@@ -59,8 +59,8 @@ def read_messages(events: Iterable[Map]) -> list[Message]:
     """The messages of a whole conversation, in the order of its turns.
 
     A queued prompt stands behind what is running, with its own answer after it.
-    A withdrawn prompt is one without an answer; a text that a new attempt replaced is
-    left out.
+    Left out are a prompt that was withdrawn, for it was never said to a model, and a
+    text that a new attempt replaced.
     """
     blocks: dict[str, Block] = {}
     for event in events:
@@ -71,6 +71,8 @@ def read_messages(events: Iterable[Map]) -> list[Message]:
                 prompt = [read_item(item, event) for item in items]
                 kept = [message for message in prompt if message is not None]
                 blocks[str(turn_id)] = Block(event["seq"], kept)
+            case "prompt_withdrawn":
+                blocks.pop(str(turn_id), None)
             case "turn_started" if turn_id in blocks and event.get("attempt", 1) <= 1:
                 blocks[turn_id].seq = event["seq"]
             case "item_added":

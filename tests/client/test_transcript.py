@@ -75,9 +75,9 @@ def test_a_queued_prompt_stands_behind_the_answer_that_runs() -> None:
     ]
 
 
-def test_a_withdrawn_prompt_stays_in_the_log_without_an_answer() -> None:
+def test_a_withdrawn_prompt_was_never_said() -> None:
     withdrawn = {"type": "prompt_withdrawn", "turn_id": "b"}
-    assert said(prompt("a", "1"), prompt("b", "2"), withdrawn) == ["user: 1", "user: 2"]
+    assert said(prompt("a", "1"), prompt("b", "2"), withdrawn) == ["user: 1"]
 
 
 def test_messages_are_counted_as_the_daemon_counts_them() -> None:
@@ -97,7 +97,7 @@ def test_messages_are_counted_as_the_daemon_counts_them() -> None:
         {"type": "prompt_withdrawn", "turn_id": "b"},
     )
     bodies = [decode_body({k: v for k, v in e.items() if k not in ENVELOPE}) for e in events]
-    assert len(read_messages(events)) == sum(count_messages(body) for body in bodies) == 4
+    assert len(read_messages(events)) == sum(count_messages(body) for body in bodies) == 3
 
 
 def test_a_superseded_text_is_replaced() -> None:

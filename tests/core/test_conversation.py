@@ -110,6 +110,8 @@ def test_a_second_attempt_keeps_its_place() -> None:
 
 
 def test_a_withdrawn_prompt_leaves_the_queue() -> None:
+    it = tell(accept("t"), accept("u"), PromptWithdrawn("t"))
+    assert (it.queue, it.message_count) == (["u"], 1)
     it = tell(accept("t"), PromptWithdrawn("t"))
     assert (it.queue, it.turns["t"].withdrawn) == ([], True)
     it.apply(Event("c", it.last_seq + 1, 0.0, TurnFinished("t", "withdrawn", 1)))

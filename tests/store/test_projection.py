@@ -7,6 +7,7 @@ from askd.core.events import (
     Body,
     ConversationCreated,
     ItemAdded,
+    PromptWithdrawn,
     Renamed,
     SettingsChanged,
     Titled,
@@ -34,6 +35,8 @@ def test_a_row_agrees_with_the_fold() -> None:
         answer("t1"),
         ItemAdded("t1", Summary("s", "so far")),
         note(),
+        prompt("t2"),
+        PromptWithdrawn("t2"),
         Titled("Greetings"),
         SettingsChanged(system="be brief"),
         Renamed(None),
@@ -43,7 +46,7 @@ def test_a_row_agrees_with_the_fold() -> None:
     folded = fold("c", events)
     assert (row.name, row.title, row.model) == (None, "Greetings", "openai/a")
     assert row.message_count == folded.message_count == 3
-    assert row.last_seq == folded.last_seq == 11
+    assert row.last_seq == folded.last_seq == 13
     assert (row.created_at, row.updated_at) == (5.0, 7.0)
     assert folded.settings.model == row.model
 

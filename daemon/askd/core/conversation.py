@@ -264,11 +264,14 @@ def count_messages(body: Body) -> int:
     """How many messages of a history this event is.
 
     A prompt's messages, assistant messages, tool outputs (orphans too: the log
-    holds them) and notices count; what a later attempt superseded does not.
+    holds them) and notices count; what a later attempt superseded does not. Taking
+    a prompt back takes its one message back, so that the sum needs no memory.
     """
     match body:
         case PromptAccepted(items=items):
             return len(items)
+        case PromptWithdrawn():
+            return -1
         case ItemAdded(item=item, status=status) if status != "superseded":
             return int(isinstance(item, UserMessage | AssistantMessage | ToolOutput | Notice))
         case _:
