@@ -5,11 +5,17 @@ It imports `sys` alone before it has looked at the words.
 
 import sys
 
+TYPE_CHECKING = False  # what mypy believes of the name; importing `typing` would cost 2 ms
+if TYPE_CHECKING:
+    from types import ModuleType
+
 
 def main() -> None:
     """Run the process's command line; the console script's entry. Does not return."""
     import os
 
+    if sys.stdin is None or sys.stdout is None or sys.stderr is None:
+        _hold_descriptors(os)
     try:
         result = _run_fast(sys.argv[1:])
         if isinstance(result, int):
@@ -21,6 +27,23 @@ def main() -> None:
     except KeyboardInterrupt:
         code = 130
     sys.exit(code)
+
+
+def _hold_descriptors(os: "ModuleType") -> None:
+    """Put something where the caller closed an output, or the next socket would take its number.
+
+    Standard output is not writable then: an answer that nobody gets is no success.
+    """
+    for number, stream in enumerate((sys.stdin, sys.stdout, sys.stderr)):
+        if stream is None:
+            null = os.open("/dev/null", os.O_WRONLY if number == 2 else os.O_RDONLY)
+            if null != number:
+                os.dup2(null, number)
+                os.close(null)
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(1, "w", closefd=False)
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(2, "w", closefd=False)
 
 
 def _run_fast(arguments: list[str]) -> object:

@@ -41,6 +41,7 @@ __all__ = [
     "TIME_LIMIT",
     "USAGE",
     "Failed",
+    "explain_unwritable",
 ]
 
 
@@ -68,3 +69,15 @@ class Failed(Exception):
         self.data: dict[str, Any] = data or {}
         found = self.data.get("hint")
         self.hint: str | None = hint or (found if isinstance(found, str) else None)
+
+
+def explain_unwritable(
+    reason: str, *, hint: str | None = None, data: dict[str, Any] | None = None
+) -> Failed:
+    """The error of a standard output that takes no more: why, in the system's words."""
+    return Failed(
+        STORAGE,
+        f"Standard output cannot be written: {reason}.",
+        hint=hint,
+        data={"reason": "output_failed", **(data or {})},
+    )

@@ -198,3 +198,61 @@ def test_on_a_terminal(lone_home: Path, environ: dict[str, str], way: list[str])
     assert shown == b"red alert\r\n"
     (params,) = daemon.asked("turn/start")
     assert params["terminal"].startswith("tty:/dev/pts/")
+
+
+# ---- outputs that take nothing -----------------------------------------------------
+
+
+def run_shell(line: str, environ: dict[str, str]) -> subprocess.CompletedProcess[bytes]:
+    """Run `ask ...` with a redirection, as a shell does it."""
+    script = f'ask() {{ "$0" -c "$CODE" "$@"; }}; {line}'
+    return subprocess.run(
+        ["bash", "-c", script, sys.executable],
+        env={**environ, "CODE": COMMAND[2]},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=LIMIT_S,
+    )
+
+
+UNWRITABLE = b"Standard output cannot be written: No space left on device."
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "hi",
+        "hi --usage",
+        "--json hi",
+        "daemon status",
+        "daemon status --json",
+        "config path",
+        "list",
+        "--help",
+        "--version",
+        "list --help",
+    ],
+)
+def test_a_full_disk_is_said_in_one_sentence(
+    lone_home: Path, environ: dict[str, str], line: str
+) -> None:
+    page: dict[str, object] = {"data": [], "next_cursor": None, "total": 0}
+    with FakeDaemon(lone_home, answer("x"), results={"conversation/list": page}):
+        done = run_shell(f"ask {line} > /dev/full", environ)
+    assert done.returncode == 74, done
+    assert done.stderr.splitlines()[0] == UNWRITABLE
+    assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "line", ["hi", "hi --usage", "--json hi", "daemon status", "config path", "--help"]
+)
+@pytest.mark.parametrize("closed", [">&-", ">&- <&-", ">&- 2>&-"])
+def test_an_output_that_was_never_open(
+    lone_home: Path, environ: dict[str, str], line: str, closed: str
+) -> None:
+    """No socket takes its number: an answer would be sent back to the daemon."""
+    with FakeDaemon(lone_home, answer("x")) as daemon:
+        done = run_shell(f"ask {line} {closed}", environ)
+    assert (done.returncode, done.stdout, done.stderr) == (141, b"", b"")
+    assert daemon.faults == []

@@ -20,9 +20,20 @@ from click.shell_completion import CompletionItem
 import ask
 from ask.commands import COMMANDS
 from ask.commands.help import Example, Group
-from ask.exits import DONE, FAILED, INTERRUPTED, PIPE_CLOSED, STORAGE, USAGE, Failed
-from ask.fast.caller import StdoutClosed
+from ask.exits import (
+    DONE,
+    FAILED,
+    INTERRUPTED,
+    PIPE_CLOSED,
+    STORAGE,
+    TIME_LIMIT,
+    USAGE,
+    Failed,
+    explain_unwritable,
+)
+from ask.fast.caller import StdoutClosed, StdoutFailed, write_all
 from ask.protocol.errors import APPROVAL_NEEDED, EXIT_CODES
+from ask.stdout import name_failures
 from ask.terminal import strip_controls
 
 PROMPT_NAME = "<prompt>"
@@ -30,6 +41,9 @@ PROMPT_NAME = "<prompt>"
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """What a disk answers that takes no more."""
+
+_REASONS = {USAGE: "usage", STORAGE: "storage_failed", TIME_LIMIT: "time_limit"}
+"""The words for programs of errors that were raised without one."""
 
 _PLAIN_OPTIONS = ("-h", "--help", "--version")
 """What may stand before a command's name."""
@@ -79,13 +93,9 @@ class Root(Group):
         try:
             answered = super().invoke(ctx)
             sys.stdout.flush()
-        except BrokenPipeError:
-            # Under this name, for click would make an exit with 1 of the other.
-            raise StdoutClosed from None
         except OSError as error:
-            _give_up_stdout()
-            code = STORAGE if error.errno in _FULL else FAILED
-            raise Failed(code, f"The system refused: {error.strerror or error}.") from None
+            # Under another name, for click would make an exit with 1 of a broken pipe.
+            raise _explain(error) from None
         return answered
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
@@ -193,12 +203,16 @@ def main(arguments: Sequence[str] | None = None, *, carried: object = None) -> i
         carried: what the fast path had done when it gave up (`ask.fast.run.Carried`).
     """
     args = list(sys.argv[1:] if arguments is None else arguments)
+    name_failures()
     stdout = sys.stdout
     try:
         answered = root.main(args, prog_name="ask", standalone_mode=False, obj=carried)
+    except click.exceptions.NoArgsIsHelpError as error:
+        print(error.format_message(), file=sys.stderr)
+        return USAGE
     except click.UsageError as error:
         hint = _hint(error, args)
-        return _fail(Failed(USAGE, error.format_message(), hint=hint), args)
+        return _fail(Failed(USAGE, _form_sentence(error.format_message()), hint=hint), args)
     except click.ClickException as error:
         return _fail(Failed(USAGE, error.format_message()), args)
     except Failed as error:
@@ -208,6 +222,9 @@ def main(arguments: Sequence[str] | None = None, *, carried: object = None) -> i
     except StdoutClosed:
         _give_up_stdout()
         return PIPE_CLOSED
+    except StdoutFailed as error:
+        _give_up_stdout()
+        return _fail(explain_unwritable(str(error)), args)
     except SystemExit:
         if sys.stdout is stdout:
             raise  # a completion's end
@@ -218,13 +235,33 @@ def main(arguments: Sequence[str] | None = None, *, carried: object = None) -> i
 
 def _hint(error: click.UsageError, args: list[str]) -> str:
     """What to type instead: a prompt, if the words look like one, else where the help is."""
-    extra = isinstance(error, click.exceptions.NoSuchCommand) or "extra argument" in error.message
+    unknown = isinstance(error, click.exceptions.NoSuchCommand)
+    extra = "extra argument" in error.message or (unknown and not _is_slip(error))
     word = next((each for each in args if each in COMMANDS), None)
     if word is not None and (extra or f"{word!r}" in error.message):
         place = args.index(word)
         return f"did you mean: ask {shlex.join([*args[:place], '--', *args[place:]])}"
     path = error.ctx.command_path if error.ctx is not None else "ask"
     return f"Try: {path.replace(f' {PROMPT_NAME}', '')} --help"
+
+
+def _is_slip(error: click.UsageError) -> bool:
+    """Whether the sentence names another word already, which was probably meant."""
+    return "did you mean" in error.format_message().lower()
+
+
+def _form_sentence(text: str) -> str:
+    """What click says, with a capital and a full stop."""
+    end = "" if text.endswith((".", "?", "!")) or "\n" in text else "."
+    return f"{text[:1].upper()}{text[1:]}{end}"
+
+
+def _explain(error: OSError) -> Exception:
+    """What an error of the system means that nobody expected."""
+    if error.errno == errno.EPIPE:
+        return StdoutClosed()
+    code = STORAGE if error.errno in _FULL else FAILED
+    return Failed(code, f"The system refused: {error.strerror or error}.")
 
 
 def _fail(error: Failed, args: Sequence[str]) -> int:
@@ -234,17 +271,24 @@ def _fail(error: Failed, args: Sequence[str]) -> int:
             "type": "error",
             "code": error.code,
             "message": error.message,
-            "data": error.data,
+            "data": {**_default_data(error), **error.data},
         }
         try:
-            print(json.dumps(record, ensure_ascii=os.isatty(1)), flush=True)
-        except BrokenPipeError:
-            _give_up_stdout()
+            sys.stdout.flush()
+            line = json.dumps(record, ensure_ascii=os.isatty(1))
+            write_all(1, f"{line}\n".encode(errors="replace"))
+        except (OSError, StdoutClosed, StdoutFailed):
+            _give_up_stdout()  # the sentence is what is left
     # Both may quote a provider, or what was typed: nothing that a terminal would obey.
     print(strip_controls(error.message), file=sys.stderr)
     if error.hint and error.hint not in error.message:
         print(strip_controls(error.hint), file=sys.stderr)
     return error.code
+
+
+def _default_data(error: Failed) -> dict[str, Any]:
+    reason = _REASONS.get(error.code)
+    return {} if reason is None else {"reason": reason}
 
 
 def _give_up_stdout() -> None:

@@ -4,8 +4,6 @@ It prints what the long way prints (a test compares them), and declines what it
 would have to escape.
 """
 
-import os
-
 import ask
 from ask.fast import caller, codec
 
@@ -24,9 +22,11 @@ def run_status(environ: "Mapping[str, str]", *, as_json: bool) -> int | None:
     if text is None:
         return None
     try:
-        os.write(1, text.encode())  # a few hundred bytes: a pipe takes them whole
-    except OSError:
+        caller.write_all(1, text.encode())
+    except caller.StdoutClosed:
         return 141
+    except caller.StdoutFailed:
+        return None
     return 0
 
 

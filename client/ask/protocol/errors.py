@@ -54,6 +54,13 @@ REASONS: dict[str, int] = {
     "not_permitted": NO_DAEMON,
     "bad_socket": NO_DAEMON,
     "internal": FAILED,
+    # the command line itself; never on the wire
+    "usage": USAGE,
+    "bad_input": USAGE,  # a file or standard input: unreadable, no text, or too large
+    "bad_output": USAGE,  # -o: refused before anything was asked
+    "no_code_block": FAILED,
+    "output_failed": STORAGE,
+    "no_daemon": NO_DAEMON,
     # conversations and turns
     "conversation_not_found": NOT_FOUND,
     "conversation_ambiguous": NOT_FOUND,

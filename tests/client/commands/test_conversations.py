@@ -131,4 +131,5 @@ def test_a_closed_pipe_is_141_and_a_full_disk_74(daemon: FakeDaemon, home: Path)
     )
     assert (closed.returncode, closed.stderr) == (141, b"")
     full = subprocess.run(["sh", "-c", f"{line} > /dev/full"], capture_output=True, check=False)
-    assert (full.returncode, full.stderr) == (74, b"The system refused: No space left on device.\n")
+    sentence = b"Standard output cannot be written: No space left on device.\n"
+    assert (full.returncode, full.stderr) == (74, sentence)
