@@ -11,9 +11,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from ask.exits import NOT_FOUND, Failed
 from ask.fast.caller import find_directory, take
+from ask.graphemes import JOINER
 from ask.protocol.names import CALLER_ENVIRONMENT, SECRET_NAMES
 from ask.terminal import find_terminal
 
@@ -154,9 +156,22 @@ def complete_conversation(
             rows, _ = list_pages(client, live=False, limit=PAGE)
     except Exception:
         return []
-    names = [str(row["name"]) for row in rows if row.get("name")]
-    ids = [str(row["id"]) for row in rows if not row.get("name") or incomplete]
+    names = [str(row["name"]) for row in rows if has_plain_name(row)]
+    ids = [str(row["id"]) for row in rows if incomplete or not has_plain_name(row)]
     return [each for each in [*names, *ids] if each.startswith(incomplete)]
+
+
+def complete_file(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem[str]]:
+    """The shell's own completion of files."""
+    return [CompletionItem(incomplete, type="file")]
+
+
+def has_plain_name(row: Map) -> bool:
+    """Whether a shell may show its name as it is: no control, nothing that changes the order."""
+    name = str(row.get("name") or "")
+    return bool(name) and name.replace(JOINER, "").isprintable()
 
 
 conversation_argument = click.argument(

@@ -9,7 +9,7 @@ import os
 
 import click
 
-from ask.commands.calls import complete_conversation
+from ask.commands.calls import complete_conversation, complete_file
 from ask.commands.help import Command
 from ask.commands.root import valued_options, walk_options
 from ask.fast.run import Carried
@@ -81,12 +81,26 @@ class Seconds(click.ParamType[float]):
 )
 @click.option("-m", "--model", metavar="NAME", help="provider/model, or an alias.")
 @click.option("-S", "--system", metavar="TEXT", help="A system prompt.")
-@click.option("-f", "--file", "files", multiple=True, metavar="FILE", help="Attach a text file.")
+@click.option(
+    "-f",
+    "--file",
+    "files",
+    multiple=True,
+    metavar="FILE",
+    shell_complete=complete_file,
+    help="Attach a text file.",
+)
 @click.option("--no-stdin", is_flag=True, help="Do not read standard input: for loops.")
 @click.option("--json", "as_json", is_flag=True, help="Print events as JSON, one a line.")
 @click.option("--raw", is_flag=True, help="To a pipe: the answer with its control sequences.")
 @click.option("-x", "--extract", is_flag=True, help="Print only the first code block.")
-@click.option("-o", "--output", metavar="FILE", help="Write the whole answer to a file too.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    shell_complete=complete_file,
+    help="Write the whole answer to a file too.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but the answer and errors.")
 @click.option("--usage", is_flag=True, help="Print the tokens used.")
 @click.option("--queue", is_flag=True, help="Wait while the conversation is busy (the default).")
