@@ -35,21 +35,22 @@ BARE_IMPORTS = (
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table. `must`: the issue stays open while it does not hold."""
+    """One line of the table. `must`: a release waits until it holds (bold in the table)."""
 
     name: str
     figure: str
     target: str
     holds: bool | None
-    must: bool = True
+    must: bool = False
 
     def render(self) -> str:
         """The line in Markdown."""
-        verdict = {True: "yes", False: "**no**", None: "not measured"}[self.holds]
-        return f"| {self.name} | {self.figure} | {self.target} | {verdict} |"
+        verdict = {True: "yes", False: "**no**", None: "-"}[self.holds]
+        target = f"**{self.target}**" if self.must else self.target
+        return f"| {self.name} | {self.figure} | {target} | {verdict} |"
 
 
-def ratio_row(name: str, pairing: Pairing, limit: float, *, must: bool = True) -> Row:
+def ratio_row(name: str, pairing: Pairing, limit: float, *, must: bool) -> Row:
     """A row for "at most `limit` times"."""
     ratio, (low, high) = pairing.ratio(wall), pairing.spread(wall)
     figure = f"{ratio:.2f}× wall ({low:.2f}–{high:.2f}), {pairing.ratio(cpu):.2f}× CPU"
@@ -59,16 +60,14 @@ def ratio_row(name: str, pairing: Pairing, limit: float, *, must: bool = True) -
 def measure_client(world: World, rounds: int) -> Iterator[Row]:
     """G1: the fast path against a Python that does nothing."""
     nothing = Command(PASS, world.env)
-    world.ok("ECHO:warm")
+    world.ok("warm")
     status = Command([ASK, "daemon", "status"], world.env)
     prompt = Command([ASK, "hi"], world.env, expected=ANSWER)
-    yield ratio_row("`ask daemon status`", pair(status, nothing, rounds=rounds), 1.2)
+    yield ratio_row("`ask daemon status`", pair(status, nothing, rounds=rounds), 1.2, must=True)
     one_shot = pair(prompt, nothing, rounds=rounds)
-    yield ratio_row('`ask "hi"`, answered and durable', one_shot, 1.8)
+    yield ratio_row('`ask "hi"`, answered and durable', one_shot, 1.8, must=True)
     ratio = one_shot.ratio(wall)
-    yield Row(
-        "the same, stretch target", f"{ratio:.2f}× wall", "≤ 1.3× wall", ratio <= 1.3, must=False
-    )
+    yield Row("the same, stretch target", f"{ratio:.2f}× wall", "≤ 1.3× wall", ratio <= 1.3)
 
 
 def measure_cold(world: World, rounds: int) -> Iterator[Row]:
@@ -85,8 +84,7 @@ def measure_cold(world: World, rounds: int) -> Iterator[Row]:
         '`ask "hi"` that starts the daemon',
         f"{pairing.ratio(wall):.1f}× wall ({low:.1f}–{high:.1f})",
         "of `python -c pass`; reported",
-        True,
-        must=False,
+        None,
     )
 
 
@@ -97,11 +95,10 @@ def measure_llm(world: World, rounds: int) -> Iterator[Row]:
     if llm is None:
         yield Row(name, "llm is not on PATH", "≥ 40× wall", None)
         return
-    assert world.model is not None
     home = world.home / "llm"
     home.mkdir()
     (home / "extra-openai-models.yaml").write_text(
-        f"- model_id: fake\n  model_name: fake\n  api_base: {world.model.base_url}\n"
+        f"- model_id: fake\n  model_name: fake\n  api_base: {world.env['OPENAI_BASE_URL']}\n"
     )
     env = {**world.env, "LLM_USER_PATH": str(home)}
     peer = Command([llm, "-m", "fake", "--key", "k", "hi"], env, expected=ANSWER)
@@ -148,7 +145,7 @@ def measure_memory(world: World) -> Iterator[Row]:
     """G9: what an idle daemon keeps, and what a thousand idle conversations add."""
     if world.owner() is not None:
         world.ok("daemon", "stop")
-    world.ok("ECHO:warm")
+    world.ok("warm")
     pid = world.daemon_pid()
     idle = resident_bytes(pid)
     with bare_process(world.env) as bare_pid:
@@ -178,12 +175,12 @@ def measure_memory(world: World) -> Iterator[Row]:
 
 def measure_attached(world: World) -> Iterator[Row]:
     """G9: a hundred attached terminals and their daemon, against as many `llm chat`."""
-    name = f"{LLM_CHATS} attached terminals and the daemon, against {LLM_CHATS} `llm chat`"
+    name = f"{LLM_CHATS} attached terminals with the daemon, against {LLM_CHATS} `llm chat`"
     llm = shutil.which("llm")
     if llm is None:
         yield Row(name, "llm is not on PATH", "≤ 1/20", None)
         return
-    world.ok("-s", "watched", "ECHO:seen")
+    world.ok("-s", "watched", "seen")
     watchers = [world.start("attach", "watched", "--no-input") for _ in range(LLM_CHATS)]
     for watcher in watchers:
         watcher.wait_for("seen")
@@ -221,10 +218,32 @@ def unique_bytes(pid: int) -> int:
     return total
 
 
+@contextmanager
+def fast_provider() -> Iterator[str]:
+    """The base URL of a provider without latency."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.bench.provider"],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        yield process.stdout.readline().strip()
+    finally:
+        process.communicate()
+
+
 def measure_all(rounds: int) -> list[Row]:
     """Every row, in one run."""
     rows: list[Row] = []
-    with tempfile.TemporaryDirectory() as directory, open_world(Path(directory)) as world:
+    with (
+        tempfile.TemporaryDirectory() as directory,
+        fast_provider() as base_url,
+        open_world(Path(directory), model=False) as world,
+    ):
+        world.env |= {"OPENAI_API_KEY": "key-for-loopback", "OPENAI_BASE_URL": base_url}
         for name in ("COVERAGE_PROCESS_START", "COVERAGE_FILE"):
             world.env.pop(name, None)
         for source in (

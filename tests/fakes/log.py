@@ -45,6 +45,7 @@ class FakeStore(Log):
 
     Attributes:
         failing: every append is refused with `StorageFailed`, and nothing is committed.
+        slow: appends that hold such a body wait for its event before they are committed.
         unreadable: every load is refused.
         observe: who hears of commits; the daemon that is running.
         boot_id: that daemon's.
@@ -54,6 +55,7 @@ class FakeStore(Log):
     def __init__(self, now: Callable[[], float] = lambda: 1000.0) -> None:
         self.failing = False
         self.fail_if: Callable[[Write], bool] = lambda write: False
+        self.slow: dict[type, trio.Event] = {}
         self.unreadable = False
         self.observe: Callable[[Sequence[Event]], None] = lambda events: None
         self.boot_id = "boot-1"
@@ -69,6 +71,9 @@ class FakeStore(Log):
 
     async def append(self, write: Write) -> Committed:
         await trio.lowlevel.checkpoint()  # a crash here: nothing was committed
+        for body in write.bodies:
+            if type(body) in self.slow:
+                await self.slow[type(body)].wait()
         if self.failing or self.fail_if(write):
             raise StorageFailed("The disk is full.")
         if write.fulfils is not None:

@@ -5,8 +5,8 @@ mistake with the code under test. A request that is refused is also remembered
 in `rejected`, so that a test can insist that there was none.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 
 import trio
@@ -150,9 +150,10 @@ class ScriptedModels:
         self.callers.append(caller)
         for kind, text in self.said.items():
             progress(kind, text)
-        yield self._play(self.script(request))
+        async with aclosing(self._play(self.script(request))) as events:
+            yield events
 
-    async def _play(self, steps: Iterable[Step]) -> AsyncIterator[StreamEvent]:
+    async def _play(self, steps: Iterable[Step]) -> AsyncGenerator[StreamEvent, None]:
         stopped = False
         for step in steps:
             await trio.lowlevel.checkpoint()

@@ -225,6 +225,23 @@ async def test_an_overflow_that_only_the_server_sees_names_the_ways_out_too() ->
         assert "`ask clear`" in end.message
 
 
+async def test_the_model_is_asked_while_the_start_is_committed_and_heard_after() -> None:
+    store, models = FakeStore(), ScriptedModels(said={"model_loading": "one moment"})
+    store.slow[TurnStarted] = trio.Event()
+    async with open_room(store=store, models=models) as room:
+        accepted = await room.ask("hi")
+        watcher = Watcher()
+        accepted.session.subscribe(watcher)
+        await trio.testing.wait_all_tasks_blocked()
+        assert len(models.requests) == 1
+        assert watcher.values == []
+        assert accepted.session.texts.snapshot() == []
+        store.slow[TurnStarted].set()
+        await room.finish(accepted)
+    kinds = [type(value).__name__ for value in watcher.values]
+    assert kinds.index("Event") < kinds.index("Progress") < kinds.index("Delta")
+
+
 async def test_reasoning_is_streamed_and_kept() -> None:
     async with open_room(models=say(ReasoningDelta("hm"), "yes")) as room:
         accepted = await room.ask()

@@ -53,7 +53,10 @@ class Setting:
 
 
 class Completion:
-    """One request and its answer. `run` once; `cancel` from anywhere, at any time."""
+    """One request and its answer. `run` once; `cancel` from anywhere, at any time.
+
+    Nothing of the answer is taken in before `may_speak`.
+    """
 
     def __init__(
         self,
@@ -63,7 +66,9 @@ class Completion:
         conversation: Conversation,
         setting: Setting,
         means: Means,
+        may_speak: trio.Event,
     ) -> None:
+        self._may_speak = may_speak
         self._session = session
         self._conversation = conversation
         self._setting = setting
@@ -115,6 +120,8 @@ class Completion:
             setting.model, request, setting.caller, progress=setting.report
         ) as events:
             async for event in events:
+                if not self._may_speak.is_set():
+                    await self._may_speak.wait()
                 for piece in self._assembler.feed(event):
                     self._session.say(
                         setting.turn_id, self._item_id, kind=piece.kind, text=piece.text

@@ -78,6 +78,8 @@ class TurnRun:
         self._tools: dict[str, trio.CancelScope] = {}
         self._finish: Finish | None = None
         self._chosen: str | None = None
+        self._may_speak = trio.Event()
+        self._held: list[tuple[str, str]] = []
         self._unsaved: StorageFailed | None = None
         self._shadow: Conversation | None = None
 
@@ -133,6 +135,15 @@ class TurnRun:
             if isinstance(command, Append):
                 bodies.append(command.body)
                 continue
+            if isinstance(command, CallModel) and isinstance(model, Model) and _is_start(bodies):
+                # The model needs longer than the disk: it is asked while the start is committed,
+                # and nothing of what it says is shown or kept before. After a crash in between
+                # the turn has not started and is asked anew, which no tool has noticed.
+                self._begin(command, model, nursery)
+                await self._append(bodies, model)
+                self._let_through()
+                bodies = []
+                continue
             await self._append(bodies, model)
             bodies = []
             match command:
@@ -140,12 +151,8 @@ class TurnRun:
                     if isinstance(model, Failure):
                         self.post(CompletionFailed(model))
                     else:
-                        # Not before the turn has started: whoever asked is listening by now.
-                        if self._chosen is not None:
-                            self._tell("model_chosen", self._chosen)
-                            self._chosen = None
-                        self._completion = self._prepare(command, model)
-                        nursery.start_soon(self._complete, self._completion)
+                        self._begin(command, model, nursery)
+                        self._let_through()
                 case CancelModel():
                     if self._completion is not None:
                         self._completion.cancel()
@@ -160,7 +167,22 @@ class TurnRun:
                     assert_never(command)
         await self._append(bodies, model)
 
-    def _prepare(self, command: CallModel, model: Model) -> Completion:
+    def _begin(self, command: CallModel, model: Model, nursery: trio.Nursery) -> None:
+        self._may_speak = trio.Event()
+        self._completion = self._prepare(command, model, self._may_speak)
+        if self._chosen is not None:
+            self._tell("model_chosen", self._chosen)
+            self._chosen = None
+        nursery.start_soon(self._complete, self._completion)
+
+    def _let_through(self) -> None:
+        """The turn has started for everybody; whoever asked is listening by now."""
+        self._may_speak.set()
+        held, self._held = self._held, []
+        for kind, text in held:
+            self._tell(kind, text)
+
+    def _prepare(self, command: CallModel, model: Model, may_speak: trio.Event) -> Completion:
         options = self._prompt.options
         conversation = self._shadow or self._session.conversation
         setting = Setting(
@@ -179,6 +201,7 @@ class TurnRun:
             conversation=conversation,
             setting=setting,
             means=self._means,
+            may_speak=may_speak,
         )
 
     async def _complete(self, completion: Completion) -> None:
@@ -202,6 +225,9 @@ class TurnRun:
         )
 
     def _tell(self, kind: str, text: str) -> None:
+        if not self._may_speak.is_set():
+            self._held.append((kind, text))
+            return
         self._session.hub.publish(
             Progress(conversation_id=self._session.id, turn_id=self._turn_id, kind=kind, text=text)
         )
@@ -279,3 +305,8 @@ class TurnRun:
             message=f"Failed to save turn: {error.message}",
         )
         self._session.report_unsaved(end, outcome=finish.outcome)
+
+
+def _is_start(bodies: Sequence[Body]) -> bool:
+    """Whether a request need not wait for these: it holds nothing of them."""
+    return bool(bodies) and all(isinstance(body, TurnStarted) for body in bodies)

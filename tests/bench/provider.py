@@ -1,0 +1,87 @@
+"""A provider without latency: `python -m tests.bench.provider` prints its base URL and serves.
+
+Every completion is answered with the same twenty tokens, an HTTP chunk each, as
+fast as the socket takes them, so that a run measures the client and the daemon.
+It checks nothing; `tests.fakes.chat_server` is the one that does. Ends with its
+standard input.
+"""
+
+import json
+import socket
+import sys
+import threading
+
+TOKENS = [f"tok{number} " for number in range(20)]
+
+
+def _chunk(data: bytes) -> bytes:
+    return b"%x\r\n%s\r\n" % (len(data), data)
+
+
+def _event(delta: dict[str, str], finish: str | None = None) -> bytes:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    body = {"object": "chat.completion.chunk", "model": "fake", "choices": [choice]}
+    return _chunk(b"data: " + json.dumps(body).encode() + b"\n\n")
+
+
+HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: %s\r\ntransfer-encoding: chunked\r\n\r\n"
+ANSWER = (
+    HEAD % b"text/event-stream"
+    + b"".join(_event({"content": token}) for token in TOKENS)
+    + _event({}, "stop")
+    + _chunk(b"data: [DONE]\n\n")
+    + b"0\r\n\r\n"
+)
+MODELS = HEAD % b"application/json" + _chunk(b'{"data": [{"id": "fake"}]}') + b"0\r\n\r\n"
+WHOLE = {
+    "object": "chat.completion",
+    "choices": [
+        {
+            "index": 0,
+            "message": {"role": "assistant", "content": "".join(TOKENS)},
+            "finish_reason": "stop",
+        }
+    ],
+}
+UNSTREAMED = HEAD % b"application/json" + _chunk(json.dumps(WHOLE).encode()) + b"0\r\n\r\n"
+
+
+def serve(connection: socket.socket) -> None:
+    """Answer the requests of one connection until it is closed."""
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    received = b""
+    with connection:
+        while data := connection.recv(65536):
+            received += data
+            head, end, body = received.partition(b"\r\n\r\n")
+            length = 0
+            for line in head.lower().split(b"\r\n"):
+                if line.startswith(b"content-length:"):
+                    length = int(line.partition(b":")[2])
+            if not end or len(body) < length:
+                continue
+            received = body[length:]
+            if head.startswith(b"GET"):
+                connection.sendall(MODELS)
+            elif b'"stream":true' in body.replace(b" ", b""):
+                connection.sendall(ANSWER)
+            else:
+                connection.sendall(UNSTREAMED)
+
+
+def main() -> None:
+    """Serve until standard input ends."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    print(f"http://127.0.0.1:{listening.getsockname()[1]}/v1", flush=True)
+
+    def accept() -> None:
+        while True:
+            connection, _ = listening.accept()
+            threading.Thread(target=serve, args=[connection], daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
+    sys.stdin.read()
+
+
+if __name__ == "__main__":
+    main()
