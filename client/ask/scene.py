@@ -32,7 +32,7 @@ class Scene:
                 return self._show_delta(news.fields)
             case "turn_unsaved":
                 reason = news.fields.get("reason", "")
-                return self._close() + f"Failed to save turn: {reason}\n\n"
+                return self.end_line() + f"Failed to save turn: {reason}\n\n"
             case _:
                 return ""
 
@@ -53,22 +53,22 @@ class Scene:
                 self._said.clear()
                 return self._show_end(event)
             case "view_changed" if event.get("kind") == "clear":
-                return self._close() + f"{NOTICE_MARK}The model sees nothing of the above.\n\n"
+                return self.end_line() + f"{NOTICE_MARK}The model sees nothing of the above.\n\n"
             case _:
                 return ""
 
     def _show_prompt(self, prompt: Map | None) -> str:
         if prompt is None:  # shown before: this is another attempt
             self._said.clear()
-            return self._close() + f"{NOTICE_MARK}Started again.\n\n"
+            return self.end_line() + f"{NOTICE_MARK}Started again.\n\n"
         texts = [
             lay_out_prompt(item, prompt) for item in prompt.get("items", [find_stand_in(prompt)])
         ]
-        return self._close() + "".join(f"{text}\n\n" for text in texts if text)
+        return self.end_line() + "".join(f"{text}\n\n" for text in texts if text)
 
     def _show_delta(self, delta: Map) -> str:
         item_id, text = delta["item_id"], delta["text"]
-        before = "" if item_id in self._said else self._close()
+        before = "" if item_id in self._said else self.end_line()
         self._said[item_id] = self._said.get(item_id, "") + text
         self._open = True
         return f"{before}{text}"
@@ -79,28 +79,28 @@ class Scene:
             return ""
         if event.get("status") == "superseded":
             self._said.pop(message.item_id, None)
-            return self._close()
+            return self.end_line()
         match message.role:
             case "assistant":
                 return self._show_answer(message)
             case "user":
-                return self._close() + f"{lay_out_prompt(event['item'], event)}\n\n"
+                return self.end_line() + f"{lay_out_prompt(event['item'], event)}\n\n"
             case "tool":
                 content = shorten(read_content(message, describe_blob), PROMPT_LIMIT)
-                return self._close() + f"{NOTICE_MARK}{content}\n\n"
+                return self.end_line() + f"{NOTICE_MARK}{content}\n\n"
             case "system":
-                return self._close() + f"{NOTICE_MARK}{read_content(message, describe_blob)}\n\n"
+                return self.end_line() + f"{NOTICE_MARK}{read_content(message, describe_blob)}\n\n"
 
     def _show_answer(self, message: Message) -> str:
         content = read_content(message, describe_blob)
         said = self._said.pop(message.item_id, "")
         if content.startswith(said):
-            text = content[len(said) :] if said else self._close() + content
+            text = content[len(said) :] if said else self.end_line() + content
         elif said.startswith(content) or any("sha256" in part for part in message.parts):
             # A crash lost what was shown and not yet kept; or all was shown, and kept as a blob.
             text = ""
         else:  # the final text is what counts
-            text = self._close() + content
+            text = self.end_line() + content
         self._open = False
         shown = text or said
         ends = not shown or shown.endswith("\n")
@@ -111,13 +111,13 @@ class Scene:
 
     def _show_end(self, event: Map) -> str:
         self._waiting.pop(str(event.get("turn_id")), None)
-        before = self._close()
+        before = self.end_line()
         if event.get("outcome") != "failed":
             return before
         return before + f"{NOTICE_MARK}{event.get('message') or 'The turn failed.'}\n\n"
 
-    def _close(self) -> str:
-        """End a line that was left open."""
+    def end_line(self) -> str:
+        """What ends a line that was left open; empty if none is."""
         closing = "\n" if self._open else ""
         self._open = False
         return closing

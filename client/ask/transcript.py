@@ -103,6 +103,17 @@ def read_item(item: Map, event: Map) -> Message | None:
     )
 
 
+def is_message(event: Map) -> bool:
+    """Whether an event is something that was said, as far as it tells by itself."""
+    match event.get("type"):
+        case "prompt_accepted":
+            return True
+        case "item_added" if event.get("status") != "superseded":
+            return read_item(event.get("item", find_stand_in(event)), event) is not None
+        case _:
+            return False
+
+
 def find_stand_in(event: Map) -> Map:
     """What stands for the content of an event that the daemon could not send: a notice why."""
     if "left_out" not in event:

@@ -2,16 +2,15 @@
 
 Everything that is said in it appears, whoever asks. On a terminal each line that
 is typed is a prompt of its own. Leaving (Ctrl-C, Ctrl-D, a closed terminal) only
-detaches: turns go on.
+detaches: turns go on, and what was typed before is answered.
 """
 
-import json
 import os
+import select
 import sys
 import time
-from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import click
 
@@ -25,11 +24,13 @@ from ask.commands.calls import (
 )
 from ask.commands.help import Command, Example
 from ask.exits import DONE, Failed
-from ask.fast.caller import make_key
+from ask.fast.caller import make_key, write_all
 from ask.feed import Feed, Missed, News
 from ask.protocol import errors
+from ask.render import encode_record
 from ask.scene import Scene
 from ask.terminal import ControlFilter
+from ask.transcript import is_message
 
 if TYPE_CHECKING:
     from ask.connection import Client
@@ -40,25 +41,23 @@ RECONNECT_LIMIT_S = 60.0
 """How long a lost daemon is looked for; a restart takes a few seconds."""
 RECONNECT_PAUSE_S = 0.2
 INPUT_BYTES = 64 * 1024
+ALL = sys.maxsize
+"""As many messages as there are."""
 
-Show = Callable[[list[News]], None]
 
-
-class Count(click.ParamType[int | None]):
-    """A number of messages, or `all` (None)."""
+class Count(click.ParamType[int]):
+    """A number of messages, or `all` (`ALL`)."""
 
     name = "N"
 
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int | None:
+    ) -> int:
         """Read what was typed."""
-        if value == "all" or value is None:
-            return None
-        if isinstance(value, int):
-            return value
-        if not str(value).isdigit():
-            self.fail(f"{value!r} is neither a number nor 'all'", param, ctx)
+        if value == "all":
+            return ALL
+        if not (str(value).isascii() and str(value).isdigit()):
+            self.fail(f"{value!r} is neither a number nor 'all'.", param, ctx)
         return int(str(value))
 
 
@@ -76,7 +75,6 @@ class Count(click.ParamType[int | None]):
     "-n",
     "--messages",
     type=Count(),
-    default=TAIL_MESSAGES,
     metavar="N",
     help=f"Earlier messages to show, or 'all'; default {TAIL_MESSAGES}, with --json all.",
 )
@@ -89,25 +87,43 @@ def attach_command(
     """Follow a conversation live, from another terminal.
 
     On a terminal, a line that you type is a prompt: it is queued and answered in
-    its turn. Ctrl-C or Ctrl-D detaches with code 0; the turns go on.
+    its turn. Ctrl-C or Ctrl-D detaches with code 0; the turns go on, and what you
+    typed before is answered without you.
     """
-    show = show_json if as_json else TextView(messages).show
-    attached = Attached(conversation, show, until_idle=until_idle)
+    view: View
+    if as_json:
+        view = JsonView(ALL if messages is None else messages)
+    else:
+        view = TextView(TAIL_MESSAGES if messages is None else messages)
+    attached = Attached(conversation, view, until_idle=until_idle)
     typed = None if no_input or not sys.stdin.isatty() else sys.stdin.fileno()
     try:
         attached.run(typed)
     except KeyboardInterrupt:
+        view.end_line()
         click.echo("[detached]", err=True)
     return DONE
+
+
+class View(Protocol):
+    """Where news is shown."""
+
+    def show(self, found: list[News]) -> None:
+        """Write what is new."""
+
+    def end_line(self) -> None:
+        """End a line that was left open, before something is said on stderr."""
 
 
 class Attached:
     """One attachment: a subscription that is renewed after a gap or a lost connection."""
 
-    def __init__(self, conversation: str, show: Show, *, until_idle: bool = False) -> None:
+    def __init__(self, conversation: str, view: View, *, until_idle: bool = False) -> None:
         self._conversation = conversation
-        self._show = show
+        self._view = view
         self._until_idle = until_idle
+        self._lines: list[str] = []  # typed and not yet sent
+        self._rest = b""
         self._feed = Feed()
         self._open_turns: set[str] = set()
         self._id: str | None = None
@@ -123,6 +139,7 @@ class Attached:
                     self._follow(client, typed)
                     return
             except ConnectionLost as lost:
+                self._view.end_line()
                 click.echo("Connection lost; connecting again ...", err=True)
                 deadline = time.monotonic() + RECONNECT_LIMIT_S
                 while True:
@@ -131,14 +148,34 @@ class Attached:
                         break
                     if time.monotonic() > deadline:
                         raise lost from None
-                    time.sleep(RECONNECT_PAUSE_S)
+                    self._pause(typed)
+
+    def _pause(self, typed: int | None) -> None:
+        """Wait before the next try; whoever types meanwhile is heard, and may leave."""
+        watched = [] if typed is None else [typed]
+        if typed is not None and select.select(watched, [], [], RECONNECT_PAUSE_S)[0]:
+            self._read_typed(typed)
+        else:
+            time.sleep(RECONNECT_PAUSE_S)
+
+    def _read_typed(self, typed: int) -> None:
+        """Take what was typed; raise `KeyboardInterrupt` at its end."""
+        try:
+            data = os.read(typed, INPUT_BYTES)
+        except OSError:  # a terminal that was closed
+            data = b""
+        if not data:
+            raise KeyboardInterrupt
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        self._lines += [line.decode(errors="replace").strip() for line in lines]
 
     def _follow(self, client: "Client", typed: int | None) -> None:
         if self._id is None:
             self._id = str(resolve(client, self._conversation)["id"])
-        rest = b""
         self._subscribe(client)
         while not (self._until_idle and not self._open_turns):
+            while self._lines:
+                self._send(client, self._lines.pop(0))
             found = client.poll(None, wake=typed)
             if found is not None:
                 method, fields = found
@@ -149,12 +186,7 @@ class Attached:
                 except Missed:
                     self._subscribe(client)
             elif typed is not None:
-                data = os.read(typed, INPUT_BYTES)
-                if not data:
-                    raise KeyboardInterrupt
-                *lines, rest = (rest + data).split(b"\n")
-                for line in lines:
-                    self._send(client, line.decode(errors="replace").strip())
+                self._read_typed(typed)
 
     def _subscribe(self, client: "Client") -> None:
         """Read on from the last event that was seen, up to the present."""
@@ -176,7 +208,7 @@ class Attached:
 
     def _pass_on(self, found: list[News]) -> None:
         for news in found:
-            if news.method == "event":
+            if is_event(news):
                 turn_id = news.fields.get("turn_id")
                 if news.fields["type"] == "prompt_accepted":
                     self._open_turns.add(str(turn_id))
@@ -185,7 +217,7 @@ class Attached:
             elif news.method == "turn_unsaved":
                 self._open_turns.discard(str(news.fields.get("turn_id")))
         if found:
-            self._show(found)
+            self._view.show(found)
 
     def _send(self, client: "Client", line: str) -> None:
         if not line:
@@ -201,7 +233,7 @@ class Attached:
 class TextView:
     """Writes the scene to stdout; of what was said before, the last messages alone."""
 
-    def __init__(self, limit: int | None) -> None:
+    def __init__(self, limit: int) -> None:
         self._limit = limit
         self._scene = Scene()
         self._begun = False
@@ -214,12 +246,13 @@ class TextView:
             self._begun = True
             texts = self._cut(texts)
         text = "".join(text for _, text in texts)
-        sys.stdout.write(self._filter.feed(text))
-        sys.stdout.flush()
+        write_text(self._filter.feed(text))
+
+    def end_line(self) -> None:
+        """End a line that was left open."""
+        write_text(self._scene.end_line())
 
     def _cut(self, texts: list[tuple[str, str]]) -> list[tuple[str, str]]:
-        if self._limit is None:
-            return texts
         said = [place for place, (method, text) in enumerate(texts) if method == "event" and text]
         if len(said) <= self._limit:
             return texts
@@ -227,11 +260,47 @@ class TextView:
         return [each for place, each in enumerate(texts) if place >= first or each[0] != "event"]
 
 
-def show_json(found: list[News]) -> None:
-    """One object a line: events as they are, everything else under its method as `type`."""
-    for news in found:
-        record: Map = dict(news.fields)
-        if news.method != "event":
-            record = {"type": news.method, **record}
-        sys.stdout.write(json.dumps(record, ensure_ascii=False) + "\n")
-    sys.stdout.flush()
+class JsonView:
+    """Writes one object a line: events as they are, all else under its method as `type`.
+
+    Of what was said before, it begins with the first of the last messages.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._begun = False
+
+    def show(self, found: list[News]) -> None:
+        """Write what is new."""
+        if not self._begun:
+            self._begun = True
+            found = self._cut(found)
+        for news in found:
+            record: Map = dict(news.fields)
+            if not is_event(news):
+                record = {"type": news.method, **record}
+            write_text(encode_record(record) + "\n")
+
+    def end_line(self) -> None:
+        """No line is ever left open."""
+
+    def _cut(self, found: list[News]) -> list[News]:
+        events = [(place, each.fields) for place, each in enumerate(found) if is_event(each)]
+        gone = {each["turn_id"] for _, each in events if each["type"] == "prompt_withdrawn"}
+        said = [
+            place for place, each in events if is_message(each) and each.get("turn_id") not in gone
+        ]
+        if len(said) <= self._limit:
+            return found
+        first = said[-self._limit] if self._limit else len(found)
+        return [each for place, each in enumerate(found) if place >= first or not is_event(each)]
+
+
+def write_text(text: str) -> None:
+    """Write to stdout past its buffer: what a Ctrl-C cut off there would be written twice."""
+    write_all(1, text.encode(errors="replace"))
+
+
+def is_event(news: News) -> bool:
+    """Whether it is part of the log, and not only passing by."""
+    return news.method == "event"

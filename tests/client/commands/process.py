@@ -18,12 +18,14 @@ class Process:
         out, err: what has been read of its outputs so far.
     """
 
-    def __init__(self, *words: str, stdin: Any = subprocess.DEVNULL) -> None:
+    def __init__(
+        self, *words: str, stdin: Any = subprocess.DEVNULL, stderr: int = subprocess.PIPE
+    ) -> None:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "ask", *words],
             stdin=stdin,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=stderr,
         )
         self.out = self.err = ""
         # Whoever waits in vain must end: the process is ended, and with it the reading.
@@ -51,8 +53,11 @@ class Process:
 
     def end(self) -> tuple[int, str]:
         """Wait for its end; the exit code and everything on stdout."""
+        assert self.process.stdout is not None
+        if self.process.stdout.closed:  # it was waited for already
+            return self.process.returncode, self.out
         out, err = self.process.communicate()
         self._limit.cancel()
         self.out += out.decode()
-        self.err += err.decode()
+        self.err += (err or b"").decode()
         return self.process.returncode, self.out

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import subprocess
 import threading
 from typing import Any
 
@@ -10,7 +11,7 @@ import click
 import pytest
 
 from ask.commands import attach
-from ask.commands.attach import Count
+from ask.commands.attach import ALL, Count
 from tests.client.commands.conftest import Ask, Run
 from tests.client.commands.fake_daemon import FakeDaemon, Refusal
 from tests.client.commands.process import LIMIT_S
@@ -67,6 +68,27 @@ def test_the_tail_is_bounded_unless_all_is_wanted(daemon: FakeDaemon, ask: Ask) 
     assert ask("attach", "work", "--until-idle", "-n", "all").out.startswith("> q0\n")
     assert ask("attach", "work", "-n", "some").code == 2
     assert ask("attach", "nobody").code == 3
+
+
+def test_the_tail_is_as_bounded_in_json_when_that_is_said(daemon: FakeDaemon, ask: Ask) -> None:
+    conversation_id = daemon.create("work", live=True)
+    for number in range(20):
+        daemon.say(conversation_id, f"q{number}")
+    daemon.append(conversation_id, "prompt_withdrawn", turn_id=daemon.accept(conversation_id, "no"))
+
+    def watch(*words: str) -> list[str]:
+        lines = ask("attach", "work", "--json", "--no-input", *words).out.splitlines()
+        return [json.loads(line)["type"] for line in lines]
+
+    daemon.append(conversation_id, "turn_finished", turn_id="x", outcome="withdrawn", code=1)
+    daemon.events[conversation_id][-1]["turn_id"] = daemon.events[conversation_id][-2]["turn_id"]
+    everything = [event["type"] for event in daemon.events[conversation_id]]
+    assert watch("--until-idle") == watch("--until-idle", "-n", "all") == everything
+    assert watch("--until-idle", "-n", "0") == []
+    assert watch("--until-idle", "-n", "1") == [
+        *("item_added", "turn_finished", "prompt_accepted", "prompt_withdrawn", "turn_finished")
+    ]
+    assert watch("--until-idle", "-n", "1000") == everything
 
 
 def test_until_idle_waits_for_what_runs_and_waits(daemon: FakeDaemon, run: Run) -> None:
@@ -142,6 +164,28 @@ def test_a_refused_line_is_said_and_the_watching_goes_on(daemon: FakeDaemon, run
     assert "No model." in watcher.err
 
 
+def test_ctrl_d_leaves_also_while_the_daemon_is_gone(daemon: FakeDaemon, run: Run) -> None:
+    conversation_id = daemon.create("work", live=True)
+    daemon.say(conversation_id, "first")
+    daemon.hold.clear()
+    turn = threading.Thread(target=daemon.say, args=(conversation_id, "second"))
+    turn.start()
+    ours, theirs = pty.openpty()
+    watcher = run("attach", "work", stdin=theirs, stderr=subprocess.STDOUT)
+    os.close(theirs)
+    watcher.wait_for("> second\n\nYou said: ")
+    daemon.stop()
+    watcher.wait_for("You said: \nConnection lost; connecting again ...\n")
+    os.write(ours, b"never sent\n\x04")
+    code, out = watcher.end()
+    os.close(ours)
+    daemon.hold.set()
+    turn.join()
+    assert code == 0
+    assert out.endswith("connecting again ...\n[detached]\n")
+    assert daemon.called("turn/start") == []
+
+
 def test_a_daemon_that_is_gone_for_good_ends_it(
     daemon: FakeDaemon, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -172,11 +216,12 @@ def test_control_sequences_are_taken_out_across_deltas(daemon: FakeDaemon, run: 
     assert "owned" not in out
 
 
-@pytest.mark.parametrize(("typed", "number"), [("5", 5), ("all", None), (7, 7), (None, None)])
-def test_a_number_of_messages(typed: object, number: int | None) -> None:
+@pytest.mark.parametrize(("typed", "number"), [("5", 5), ("all", ALL), ("0", 0)])
+def test_a_number_of_messages(typed: object, number: int) -> None:
     assert Count().convert(typed, None, None) == number
 
 
 def test_what_is_no_number_of_messages() -> None:
-    with pytest.raises(click.BadParameter):
-        Count().convert("-1", None, None)
+    for typed in ("-1", "\u0664", "some"):
+        with pytest.raises(click.BadParameter, match=r"nor 'all'\."):
+            Count().convert(typed, None, None)
