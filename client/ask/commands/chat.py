@@ -52,10 +52,12 @@ Any other line is a prompt. Ctrl-C stops an answer."""
         errors.FAILED,
         errors.NOT_FOUND,
         errors.CREDENTIALS,
+        errors.RATE_LIMITED,
         errors.OVERFLOW,
+        errors.CUT,
         errors.NO_DAEMON,
-        errors.STORAGE,
-        errors.PIPE_CLOSED,
+        errors.TIME_LIMIT,
+        errors.TERMINATED,
     ],
 )
 @click.argument(
@@ -84,7 +86,7 @@ def chat_command(
     standard input; the code is then that of the last line that failed.
     """
     if sum([conversation is not None, again, session is not None]) > 1:
-        raise click.UsageError("give one of ID, -c and -s")
+        raise click.UsageError("Give one of ID, -c and -s.")
     options = {name: value for name, value in (("model", model), ("system", system)) if value}
     found = find_conversation(conversation, again=again, session=session)
     chat = Chat(found, options)

@@ -28,6 +28,7 @@ CHECK_LIMIT_S = 30.0
 @click.group(
     "config",
     cls=Group,
+    later=("edit",),
     examples=[Example("ask config path"), Example("ask config check")],
     codes=[errors.FAILED, errors.NO_DAEMON],
 )

@@ -42,12 +42,7 @@ def list_command(as_json: bool) -> None:
         live, _ = list_pages(client, live=True)
         recent, _ = list_pages(client, live=False, limit=RECENT)
     summaries = layout.group_summaries([*live, *recent])
-    if as_json:
-        click.echo(json.dumps(summaries))
-        return
-    click.echo(
-        strip_controls("\n".join(layout.lay_out_groups(summaries)) or layout.NO_CONVERSATIONS)
-    )
+    _print_groups(summaries, as_json, empty=layout.NO_CONVERSATIONS)
 
 
 @click.command(
@@ -134,7 +129,7 @@ def resume_command(conversation: str, as_json: bool) -> None:
 def rename_command(conversation: str, name: str | None, remove: bool, as_json: bool) -> None:
     """Give a conversation another name."""
     if (name is None) is not remove:
-        raise click.UsageError("give the new NAME, or --remove")
+        raise click.UsageError("Give the new NAME, or --remove.")
     with open_client() as client:
         found = resolve(client, conversation)
         summary = client.call("conversation/rename", {"conversation_id": found["id"], "name": name})
@@ -177,4 +172,5 @@ def _print_groups(summaries: list[layout.Summary], as_json: bool, *, empty: str)
     if as_json:
         click.echo(json.dumps(summaries))
         return
-    click.echo(strip_controls("\n".join(layout.lay_out_groups(summaries)) or empty))
+    lines = layout.lay_out_groups(summaries, layout.find_columns())
+    click.echo(strip_controls("\n".join(lines) or empty))

@@ -39,6 +39,7 @@ _started_examples = ("ask daemon start",)
 @click.group(
     "daemon",
     cls=Group,
+    later=("install", "uninstall"),
     examples=[Example("ask daemon start"), Example("ask daemon status", before=_started_examples)],
     codes=[errors.NO_DAEMON, errors.STORAGE],
 )

@@ -15,6 +15,8 @@ from ask.protocol import errors
 
 HELP_COLUMNS = 80
 """Every help text fits a terminal of this width, whatever the width of the real one."""
+COMMON_CODES = (errors.DONE, errors.USAGE, errors.STORAGE, errors.INTERRUPTED, errors.PIPE_CLOSED)
+"""Done, wrong usage, an output that is full, Ctrl-C, an output that nobody reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,19 +54,36 @@ class Command(click.Command):
 
 
 class Group(click.Group):
-    """A group of commands with the same kind of help as a command."""
+    """A group of commands with the same kind of help as a command.
+
+    `later`: names of its commands that this version does not have.
+    """
 
     def __init__(
         self,
         *args: Any,
         examples: Sequence[Example] = (),
         codes: Sequence[int] = (),
+        later: Sequence[str] = (),
         **attributes: Any,
     ) -> None:
-        super().__init__(*args, **attributes)
+        super().__init__(*args, **{"no_args_is_help": False, **attributes})
+        self.later = frozenset(later)
         self.examples = tuple(examples)
         self.codes = with_common_codes(codes)
         fit_help(self)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Refuse what names no command, and what only a later version has."""
+        rest = super().parse_args(ctx, args)
+        if not ctx.resilient_parsing:
+            if not args:
+                names = ", ".join(self.list_commands(ctx))
+                raise click.UsageError(f"{ctx.command_path!r} needs a command: {names}.", ctx)
+            if args[0] in self.later:
+                path = f"{ctx.command_path} {args[0]}".partition(" ")[2]
+                raise click.UsageError(f"This version of ask has no command {path!r}.", ctx)
+        return rest
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples and the exit codes below the commands."""
@@ -73,8 +92,8 @@ class Group(click.Group):
 
 
 def with_common_codes(codes: Sequence[int]) -> tuple[int, ...]:
-    """Add the codes that every command can end with: done, and wrong usage."""
-    return tuple(sorted({errors.DONE, errors.USAGE, *codes}))
+    """Add the codes that every command can end with, whatever it does."""
+    return tuple(sorted({*COMMON_CODES, *codes}))
 
 
 def fit_help(command: click.Command) -> None:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 @click.group(
     "history",
     cls=Group,
+    later=("export", "import", "scrub", "search"),
     examples=[Example("ask history list"), Example("ask history list --json")],
     codes=[errors.NOT_FOUND, errors.NO_DAEMON, errors.STORAGE],
 )
@@ -57,7 +58,10 @@ def list_command(limit: int | None, as_json: bool) -> None:
     elif not total:
         click.echo(layout.NO_CONVERSATIONS)
     else:
-        lines = [*map(layout.lay_out_row, rows), f"Total: {total} conversation(s)"]
+        lines = [
+            *layout.lay_out_rows(rows, layout.find_columns()),
+            f"Total: {total} conversation(s)",
+        ]
         click.echo(strip_controls("\n".join(lines)))
 
 
@@ -83,10 +87,11 @@ def show_command(
 
     A long message is shortened; --raw has everything.
     """
-    if (conversation is None) is (named is None):
-        raise click.UsageError("give the ID of one conversation")
+    said = [each for each in (conversation, named) if each is not None]
+    if len(said) != 1:
+        raise click.UsageError("Give the ID of one conversation.")
     with open_client() as client:
-        found = resolve(client, str(conversation or named))
+        found = resolve(client, said[0])
         messages = read_messages(read_events(client, found["id"]))
         if not as_json:
             text = "\n".join(layout.lay_out_history(found, messages, limit))
@@ -127,7 +132,7 @@ def delete_command(conversations: Sequence[str], yes: bool, as_json: bool) -> No
     All of them are looked up before the first is deleted.
     """
     if not yes and not sys.stdin.isatty():
-        raise click.UsageError("there is no terminal to ask on: say --yes to delete")
+        raise click.UsageError("There is no terminal to ask on: say --yes to delete.")
     with open_client() as client:
         found = {each["id"]: each for each in [resolve(client, text) for text in conversations]}
         if not yes and not _confirm(list(found.values())):
@@ -142,11 +147,14 @@ def delete_command(conversations: Sequence[str], yes: bool, as_json: bool) -> No
 
 def _confirm(found: list[Map]) -> bool:
     """Ask a person; no answer is no."""
-    for each in found:
-        click.echo(strip_controls(layout.lay_out_row(each)), err=True)
+    for row in layout.lay_out_rows(found, layout.find_columns(2)):
+        click.echo(strip_controls(row), err=True)
     question = f"Delete {layout.count(len(found), 'conversation')} for good? [y/N] "
     click.echo(question, nl=False, err=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    answer = sys.stdin.readline()
+    if not answer.endswith("\n"):
+        click.echo(err=True)  # Ctrl-D shows nothing
+    return answer.strip().lower() in ("y", "yes")
 
 
 def _read_text(client: "Client", part: Any) -> str:

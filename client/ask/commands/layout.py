@@ -1,24 +1,30 @@
 """How conversations and messages are laid out as text: rows, groups, transcripts.
 
-Pure: values in, lines out. Model text is shown as it is given; the caller strips
+Values in, lines out. Model text is shown as it is given; the caller strips
 control sequences where a terminal would obey them.
 """
 
+import os
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from ask.graphemes import fit, shorten
+from ask.graphemes import find_width, fit, shorten
+from ask.terminal import strip_controls
 from ask.transcript import Message, describe_blob, read_content
 
 SHORT_ID = 8
 """Characters of an id that people see; enough to be unique among thousands."""
 NAME_COLUMNS = 28
 MODEL_COLUMNS = 28
+NARROW_COLUMNS = 8
+"""What a name or a model keeps on a narrow terminal; with less it says nothing."""
 CONTENT_LIMIT = 500
 """Characters of one message in `history show`; `--raw` shows all."""
 RULE = "=" * 80
 INDENT = "    "
+ROW_INDENT = "  "
 
 NO_CONVERSATIONS = 'No saved conversations.\nCreate one: ask "..."'
 NONE_LIVE = "No live conversations."
@@ -52,21 +58,54 @@ def name_conversation(summary: Summary) -> str:
     return str(summary.get("name") or summary.get("title") or "(untitled)")
 
 
-def lay_out_row(summary: Summary) -> str:
-    """One conversation: short id, name or title, provider (model), updated, messages."""
+def find_columns(descriptor: int = 1) -> int | None:
+    """How many columns a row may take; None: no terminal, where nothing is cut."""
+    return shutil.get_terminal_size().columns if os.isatty(descriptor) else None
+
+
+def lay_out_rows(summaries: Iterable[Summary], columns: int | None) -> list[str]:
+    """One conversation a line: short id, name or title, provider (model), updated, messages.
+
+    Within `columns` the name is shortened first, then the model.
+    """
+    rows = [_list_cells(each) for each in summaries]
+    name, model = NAME_COLUMNS, MODEL_COLUMNS
+    if columns is not None and rows:
+        rest = max(find_width("  ".join([id, "", "", tail])) for id, _, _, tail in rows)
+        name = min(name, max(find_width(row[1]) for row in rows))
+        model = min(model, max(find_width(row[2]) for row in rows))
+        # A column that is already narrow is not widened.
+        name = max(min(name, NARROW_COLUMNS), min(name, columns - rest - model))
+        model = max(min(model, NARROW_COLUMNS), min(model, columns - rest - name))
+    lines = []
+    for id, first, second, tail in rows:
+        if columns is None:
+            name, model = (
+                max(NAME_COLUMNS, find_width(first)),
+                max(MODEL_COLUMNS, find_width(second)),
+            )
+        lines.append("  ".join([id, fit(first, name), fit(second, model), tail]))
+    return lines
+
+
+def _list_cells(summary: Summary) -> tuple[str, str, str, str]:
+    """Id, name, model, and the rest; all as a terminal shows it, so that it can be measured."""
     updated = datetime.fromtimestamp(summary["updated_at"]).strftime("%Y-%m-%d %H:%M")
-    cells = [
-        str(summary["id"])[:SHORT_ID],
-        fit(name_conversation(summary), NAME_COLUMNS),
-        fit(name_model(summary.get("model")), MODEL_COLUMNS),
-        updated,
-        count(summary["message_count"], "message"),
-    ]
+    tail = [updated, count(summary["message_count"], "message")]
     if summary.get("queued"):
-        cells.append(f"{summary['queued']} queued")
+        tail.append(f"{summary['queued']} queued")
     if summary.get("ephemeral"):
-        cells.append("ephemeral")
-    return "  ".join(cells)
+        tail.append("ephemeral")
+    return (
+        str(summary["id"])[:SHORT_ID],
+        _on_one_line(name_conversation(summary)),
+        _on_one_line(name_model(summary.get("model"))),
+        "  ".join(tail),
+    )
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(strip_controls(text).split())
 
 
 def group_summaries(summaries: Iterable[Summary]) -> list[Summary]:
@@ -81,14 +120,15 @@ def group_summaries(summaries: Iterable[Summary]) -> list[Summary]:
     )
 
 
-def lay_out_groups(summaries: Sequence[Summary]) -> list[str]:
+def lay_out_groups(summaries: Sequence[Summary], columns: int | None) -> list[str]:
     """Grouped rows under headings; a group without a conversation has none."""
+    rows = lay_out_rows(summaries, None if columns is None else columns - len(ROW_INDENT))
     lines: list[str] = []
     for state, heading in GROUPS:
-        rows = [lay_out_row(each) for each in summaries if each["state"] == state]
-        if rows:
+        group = [row for each, row in zip(summaries, rows, strict=True) if each["state"] == state]
+        if group:
             lines += [""] if lines else []
-            lines += [heading, *(f"  {row}" for row in rows)]
+            lines += [heading, *(f"{ROW_INDENT}{row}" for row in group)]
     return lines
 
 

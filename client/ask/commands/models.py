@@ -29,6 +29,7 @@ WAYS = (
 @click.group(
     "models",
     cls=Group,
+    later=("refresh",),
     examples=[Example("ask models list"), Example("ask models default")],
     codes=[errors.CREDENTIALS, errors.NO_DAEMON],
 )
@@ -70,7 +71,7 @@ def list_command(as_json: bool) -> None:
 def default_command(name: str | None, unset: bool, as_json: bool) -> None:
     """Print the model that answers by default, or set it."""
     if name is not None and unset:
-        raise click.UsageError("give a NAME or --unset, not both")
+        raise click.UsageError("Give a NAME or --unset, not both.")
     with open_client() as client:
         if name is not None or unset:
             settings = client.call("config/write", {"key": "default_model", "value": name})

@@ -45,7 +45,7 @@ def test_every_help_has_its_parts(path: tuple[str, ...], command: Any, ask: Ask)
     assert [each.strip() for each in examples] == [each.line for each in command.examples]
     codes = [int(line[:6]) for line in lines[lines.index("Exit codes:") + 1 :] if line[:6].strip()]
     assert codes == list(command.codes)
-    assert {0, 2} <= set(codes)
+    assert {0, 2, 74, 130, 141} <= set(codes)
 
 
 @pytest.mark.parametrize(("path", "command"), TREE, ids=NAMES)
@@ -69,7 +69,29 @@ def test_every_code_of_every_command_has_a_meaning() -> None:
 
 
 def test_codes_are_sorted_and_common_ones_added() -> None:
-    assert with_common_codes([69, 3]) == (0, 2, 3, 69)
+    assert with_common_codes([69, 3]) == (0, 2, 3, 69, 74, 130, 141)
+
+
+def test_a_chat_ends_with_the_code_of_a_line_that_failed() -> None:
+    assert {1, 4, 5, 7, 9} <= set(dict(TREE)["ask", "chat"].codes)
+
+
+@pytest.mark.parametrize("words", ["config edit", "history search x", "models refresh"])
+def test_a_command_of_a_later_version_is_refused_by_its_name(ask: Ask, words: str) -> None:
+    result = ask(*words.split())
+    name = " ".join(words.split()[:2])
+    assert result.code == 2
+    assert result.err.splitlines()[0] == f"This version of ask has no command '{name}'."
+    assert "did you mean" not in result.err
+
+
+def test_a_group_alone_says_what_it_has(ask: Ask) -> None:
+    result = ask("history")
+    assert (result.code, result.out) == (2, "")
+    assert result.err.splitlines() == [
+        "'ask history' needs a command: delete, list, show.",
+        "Try: ask history --help",
+    ]
 
 
 def test_hidden_commands_are_left_out() -> None:

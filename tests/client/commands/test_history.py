@@ -68,6 +68,8 @@ def test_show_takes_the_id_and_the_limit_by_name_too(daemon: FakeDaemon, ask: As
     assert ask("history", "show", "--id", conversation_id, "--limit", "1").out == plain
     assert ask("history", "show").code == 2
     assert ask("history", "show", "work", "--id", "work").code == 2
+    assert ask("history", "show", "").err.startswith("Conversation not found: id=\n")
+    assert ask("history", "show", "work", "--id", "").code == 2
 
 
 def test_show_raw_is_one_object_with_everything(daemon: FakeDaemon, ask: Ask) -> None:
@@ -145,4 +147,5 @@ def test_delete_asks_on_a_terminal(
     assert result.code == 0
     assert conversation_id[:8] in result.err
     assert "Delete 1 conversation for good? [y/N]" in result.err
+    assert ("[y/N] \n" in result.err) is (typed == "")  # a person who types a line has ended it
     assert len(daemon.events) == left

@@ -1,11 +1,15 @@
 """Rows, groups and the transcript, to the letter."""
 
+import os
+import pty
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ask.commands import layout
+from ask.graphemes import find_width
+from ask.terminal import strip_controls
 from ask.transcript import Call, Message
 
 GOLDEN = Path(__file__).resolve().parents[2] / "data" / "history_show.txt"
@@ -70,13 +74,58 @@ def test_the_last_messages_keep_their_indices() -> None:
 
 
 def test_a_row_says_id_name_model_time_and_messages() -> None:
-    row = layout.lay_out_row(summary(name="work", message_count=1))
+    (row,) = layout.lay_out_rows([summary(name="work", message_count=1)], None)
     cells = [cell for cell in row.split("  ") if cell]
     assert cells[0] == "0a1b2c3d"
     assert [cell.strip() for cell in cells[1:3]] == ["work", "openai (gpt-5)"]
     assert cells[-1] == "1 message"
-    busy = layout.lay_out_row(summary(queued=2, ephemeral=True))
+    (busy,) = layout.lay_out_rows([summary(queued=2, ephemeral=True)], None)
     assert busy.endswith("2 messages  2 queued  ephemeral")
+
+
+NAMES = [
+    "work",
+    "a title that is much longer than its column could ever be",
+    "\u6771\u4eac\u306e\u5929\u6c17\u306f\u3069\u3046\u3067\u3059\u304b\u6559\u3048\u3066",
+    "wo\u202e\u202e\u202e\u202e\u202ex",
+    "e\u0301" * 40,
+]
+MODEL = "provider/a-model-with-a-name-that-does-not-end"
+
+
+@pytest.mark.parametrize("columns", [64, 72, 80, 100])
+def test_on_a_terminal_a_row_is_one_line(columns: int) -> None:
+    rows = [summary(name=name, message_count=1234) for name in NAMES]
+    rows.append(summary(model=MODEL))
+    lines = layout.lay_out_rows(rows, columns)
+    assert max(find_width(strip_controls(line)) for line in lines) <= columns
+    assert [find_width(line) for line in lines[1:-1]] == [find_width(lines[0])] * (len(lines) - 2)
+    assert "..." in lines[1]
+    assert lines[0].split()[1] == "work"
+    grouped = layout.lay_out_groups(rows, columns)
+    assert max(find_width(strip_controls(line)) for line in grouped) <= columns
+
+
+def test_the_name_gives_way_before_the_model() -> None:
+    (line,) = layout.lay_out_rows([summary(model="provider/some-model")], 72)
+    assert "  The an...  provider (some-model)  " in line
+
+
+def test_where_there_is_no_terminal_nothing_is_cut() -> None:
+    rows = [summary(name=name, model=MODEL) for name in NAMES]
+    lines = layout.lay_out_rows(rows, None)
+    for name, line in zip(NAMES, lines, strict=True):
+        assert strip_controls(name) in line
+        assert layout.name_model(MODEL) in line
+
+
+def test_columns_are_those_of_the_terminal_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "77")
+    ours, theirs = pty.openpty()
+    reader, writer = os.pipe()
+    assert (layout.find_columns(theirs), layout.find_columns(writer)) == (77, None)
+    for each in (ours, theirs, reader, writer):
+        os.close(each)
 
 
 @pytest.mark.parametrize(
@@ -103,6 +152,6 @@ def test_groups_come_in_the_order_of_need() -> None:
     ]
     grouped = layout.group_summaries(rows)
     assert [str(each["id"])[0] for each in grouped] == ["n", "w", "j", "i", "s"]
-    headings = [line for line in layout.lay_out_groups(grouped) if line and line[0] != " "]
+    headings = [line for line in layout.lay_out_groups(grouped, None) if line and line[0] != " "]
     assert headings == ["Needs you", "Working", "Idle", "Recent"]
-    assert layout.lay_out_groups([]) == []
+    assert layout.lay_out_groups([], None) == []
