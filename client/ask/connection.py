@@ -33,6 +33,8 @@ CONNECT_LIMIT_S = 5.0
 """A listener whose queue is full is asked again this long."""
 ANSWER_LIMIT_S = 30.0
 """The longest a daemon may take to answer a request that does not wait for a model."""
+GREETING_LIMIT_S = 10.0
+"""As long may a daemon take to say hello that must be running already: it does so at once."""
 QUIET_S = 30.0
 """After this long without a notification the daemon is asked whether it still lives."""
 RECEIVE_BYTES = 64 * 1024
@@ -68,6 +70,16 @@ class ConnectionLost(NoDaemon):
         super().__init__(message, hint="See what happened: ask daemon logs")
 
 
+class Silent(ConnectionLost):
+    """It is there and takes what is sent, and nothing comes back: stopped, or very busy."""
+
+    def __init__(self, pid: object = None) -> None:
+        known = "" if pid is None else f" (pid {pid})"
+        super().__init__(f"The daemon{known} is running, and does not answer.")
+        if pid is not None:
+            self.hint = f"See what it does: ask daemon logs; or end it: kill -KILL {pid}"
+
+
 def connect(environ: Mapping[str, str] | None = None, *, start: bool = True) -> "Client":
     """Connect to the user's daemon; `start`: start one if there is none."""
     return Client.connect(environ, start=start)
@@ -100,10 +112,15 @@ class Client:
         environ = os.environ if environ is None else environ
         paths = Paths.of(environ)
         client = cls(_reach(paths, environ, start=start))
+        # One that systemd, or another client, is just starting has its socket before it answers.
+        limit_s = ANSWER_LIMIT_S if start else GREETING_LIMIT_S
         try:
-            if client.greet():
+            if client.greet(limit_s=limit_s):
                 return client
             client._drain()
+        except Silent:
+            client.close()
+            raise Silent((paths.read_owner() or {}).get("pid")) from None
         except BaseException:
             client.close()
             raise
@@ -114,11 +131,13 @@ class Client:
         client.close()
         raise NoDaemon("A daemon of another protocol is running and could not be replaced.")
 
-    def greet(self) -> bool:
+    def greet(self, *, limit_s: float = ANSWER_LIMIT_S) -> bool:
         """Say hello; false: the daemon speaks an older protocol and should be replaced."""
         try:
             self.hello = self.call(
-                "hello", {"client": "ask", "version": ask.__version__, "protocol": PROTOCOL}
+                "hello",
+                {"client": "ask", "version": ask.__version__, "protocol": PROTOCOL},
+                limit_s=limit_s,
             )
         except RpcError as error:
             if error.reason != "wrong_protocol":
@@ -164,7 +183,7 @@ class Client:
         deadline = time.monotonic() + limit_s
         while request not in self._answers:
             if not self._read(deadline - time.monotonic()):
-                raise ConnectionLost(f"The daemon did not answer within {limit_s:.0f} s.")
+                raise Silent
         answer = self._answers.pop(request)
         if answer.error is not None:
             error = answer.error

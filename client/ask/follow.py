@@ -8,22 +8,25 @@ terminal leaves, and the turn goes on. It does not read input and builds no prom
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
 from ask.connection import Client, ConnectionLost, NoDaemon, RpcError
 from ask.exits import DONE, FAILED, INTERRUPTED, STORAGE, TERMINATED, TIME_LIMIT, Failed
-from ask.fast.run import GRACE_S, Answer, Carried, queued
+from ask.fast.run import DETACHED, GRACE_S, STOP_AFTER_S, Answer, Carried, queued
 from ask.render import Screen
+from ask.signals import TimeIsUp, catch_signals, limit_time
 
 RECONNECT_LIMIT_S = 30.0
 """A daemon that restarts is looked for this long."""
 RECONNECT_PAUSE_S = 0.2
 STOP_LIMIT_S = 5.0
-"""A turn that is left behind is asked to stop, and this long is waited until it heard."""
+"""A turn whose time is over is asked to stop, and its end is waited for this long."""
+_NOT_ACCEPTED = "The time limit was reached before the daemon took the prompt."
+_NOT_ENDED = "The time limit was reached, and the daemon has not ended the turn."
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,7 @@ class Follower:
     _reasoned: dict[str, int] = field(default_factory=dict)
     _signals: list[int] = field(default_factory=list)
     _sent: bool = False
+    _late: float | None = None
     _left: End | None = None
 
     def run(self) -> End:
@@ -69,19 +73,24 @@ class Follower:
 
         Raises:
             Failed: the daemon refused the prompt, or cannot be reached any more.
+            TimeIsUp: the daemon kept the prompt waiting beyond its time limit.
             StdoutClosed, StdoutFailed: the answer cannot be written; the turn goes on.
         """
         carried = self.carried
         if carried.progress is not None:
             self._take("progress", carried.progress)
         try:
-            with self._catch_signals() as wake:
-                if carried.answer is None:
-                    self._begin()
-                elif not self._is_over():
-                    self._resume()
-                while not self._is_over() and self._left is None:
-                    self._step(wake)
+            with catch_signals(self._note_signal) as wake:
+                begun = carried.answer is not None
+                if not begun:
+                    with limit_time(carried.deadline, _NOT_ACCEPTED):
+                        self._begin()
+                last = None if carried.deadline is None else carried.deadline + GRACE_S
+                with limit_time(last, _NOT_ENDED):
+                    if begun and not self._is_over():
+                        self._resume()
+                    while not self._is_over() and self._left is None:
+                        self._step(wake)
         finally:
             self.screen.end_side()
             if self._client is not None:
@@ -133,7 +142,7 @@ class Follower:
                 break
             except (ConnectionLost, RpcError) as error:
                 self._retry(error, deadline)
-        if self.carried.interrupted and not self._is_over():
+        if (self.carried.interrupted or self._late is not None) and not self._is_over():
             self._stop()
 
     def _retry(self, error: Failed, deadline: float) -> None:
@@ -178,9 +187,11 @@ class Follower:
         except ConnectionLost:
             self._resume()
         left = self._time_left()
-        if left is not None and left <= 0:
-            self._stop(wait=True)
-            self._left = End(TIME_LIMIT, "The time limit was reached.")
+        if left is not None and left <= 0 and not self._is_over():
+            if self._late is not None:
+                raise TimeIsUp(_NOT_ENDED)
+            self._late = time.monotonic()
+            self._stop()
         self._heed_signals(wake)
 
     def _take(self, method: str, params: Mapping[str, Any]) -> None:
@@ -266,7 +277,10 @@ class Follower:
         outcome, code = ended.get("outcome"), ended.get("code", FAILED)
         message = ended.get("message")
         if outcome in ("interrupted", "withdrawn") and self.carried.interrupted:
-            code, message = INTERRUPTED, None
+            code = INTERRUPTED
+            message = "The prompt was taken back." if outcome == "withdrawn" else None
+        elif outcome in ("interrupted", "withdrawn") and self._late is not None:
+            code, message = TIME_LIMIT, "The time limit was reached."
         elif outcome != "completed":
             code = code or FAILED
             message = message or f"The turn was {outcome} by someone else."
@@ -275,13 +289,15 @@ class Follower:
         return End(code, message, text, ended.get("usage"))
 
     def _time_left(self) -> float | None:
-        """Until we end the turn: the daemon keeps the limit of one that runs, with some grace."""
+        """Until we act: a turn that runs is first left to the daemon, which keeps its limit."""
         deadline = self.carried.deadline
         if deadline is None:
             return None
-        return deadline - (0.0 if self.answer.started else GRACE_S) - time.monotonic()
+        if self._late is not None:
+            return self._late + STOP_LIMIT_S - time.monotonic()
+        return deadline + (STOP_AFTER_S if self.answer.started else 0.0) - time.monotonic()
 
-    def _stop(self, *, wait: bool = False) -> None:
+    def _stop(self) -> None:
         """Interrupt the turn; one that is still queued is withdrawn by that."""
         assert self._client is not None
         reference = {
@@ -289,28 +305,7 @@ class Follower:
             "turn_id": self.answer.turn_id,
         }
         with suppress(ConnectionLost, RpcError):  # the next read finds out, and it is sent again
-            request = self._client.send("turn/interrupt", reference)
-            if wait:
-                self._client.wait(request, limit_s=STOP_LIMIT_S)
-
-    @contextmanager
-    def _catch_signals(self) -> Iterator[int]:
-        """Take the signals over, except those that the caller ignores; a descriptor to wait on."""
-        reader, writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-        handlers = {
-            number: signal.signal(number, self._note_signal)
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-            if signal.getsignal(number) != signal.SIG_IGN
-        }
-        try:
-            yield reader
-        finally:
-            for number, handler in handlers.items():
-                signal.signal(number, handler)
-            signal.set_wakeup_fd(before)
-            os.close(reader)
-            os.close(writer)
+            self._client.send("turn/interrupt", reference)
 
     def _note_signal(self, number: int, frame: FrameType | None) -> None:
         carried = self.carried
@@ -333,6 +328,8 @@ class Follower:
             if number != signal.SIGINT:
                 self._left = End(TERMINATED, left=True)
             elif self.carried.interrupted:
+                self.screen.break_line()
+                self.screen.say(DETACHED.rstrip())
                 self._left = End(INTERRUPTED, left=True)
             else:
                 self.carried.interrupted = True

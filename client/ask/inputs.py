@@ -14,6 +14,7 @@ from ask.exits import USAGE, Failed
 from ask.fast import caller
 from ask.fast.run import Carried
 from ask.protocol.messages import BLOB_CHUNK_BYTES, BLOB_LIMIT_BYTES
+from ask.signals import TimeIsUp
 
 INLINE_LIMIT_BYTES = caller.INPUT_LIMIT_BYTES
 """A larger part travels as a blob."""
@@ -71,10 +72,9 @@ def read_stdin(carried: Carried, *, quiet: bool) -> bytes:
     if content is None:
         if carried.answer is not None or not caller.has_input():
             return b""
-        content, more = caller.read_input(BLOB_LIMIT_BYTES, quiet=quiet)
+        content, more = _read_rest(b"", carried.deadline, quiet=quiet)
     elif more:
-        rest, more = caller.read_input(BLOB_LIMIT_BYTES - len(content), quiet=True)
-        content += rest
+        content, more = _read_rest(content, carried.deadline, quiet=True)
     carried.stdin, carried.more = content, more
     if len(content) > BLOB_LIMIT_BYTES:
         raise Failed(
@@ -83,6 +83,19 @@ def read_stdin(carried: Carried, *, quiet: bool) -> bytes:
             hint="Send the part that matters, for example its end: ... | tail -c 1M | ask ...",
         )
     return check_text(content, "Standard input")
+
+
+def _read_rest(begun: bytes, deadline: float | None, *, quiet: bool) -> tuple[bytes, bool]:
+    try:
+        rest, more = caller.read_input(
+            BLOB_LIMIT_BYTES - len(begun), quiet=quiet, deadline=deadline
+        )
+    except caller.InputLate:
+        raise TimeIsUp(
+            "The time limit was reached while standard input was read; nothing was asked.",
+            hint="If it has nothing to say, leave it alone: --no-stdin",
+        ) from None
+    return begun + rest, more
 
 
 def read_file(path: str) -> Input:

@@ -5,6 +5,7 @@ hands it a `Wish`. What it sends for a plain prompt is, byte for byte, what the
 short way sends.
 """
 
+import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from ask.connection import Client, RpcError
 from ask.exits import CUT, DONE, FAILED, NOT_FOUND, PIPE_CLOSED, STORAGE, Failed
 from ask.fast import caller
 from ask.fast.caller import StdoutClosed, StdoutFailed
-from ask.fast.run import GRACE_S, Carried
+from ask.fast.run import Carried
 from ask.follow import End, Follower
 from ask.inputs import read_inputs, send_parts
 from ask.outputs import check_output, find_code_block, replace_output
@@ -64,6 +65,8 @@ def ask_prompt(wish: Wish, environ: Mapping[str, str], carried: Carried | None =
         raise _unwritable(carried.broken)
     if carried.refusal is not None:
         _raise_final(carried.refusal)
+    if wish.timeout_s is not None and carried.deadline is None:
+        carried.deadline = time.monotonic() + wish.timeout_s
     inputs = read_inputs(
         " ".join(wish.words), wish.files, carried, stdin=not wish.no_stdin, quiet=wish.quiet
     )
@@ -83,8 +86,6 @@ def ask_prompt(wish: Wish, environ: Mapping[str, str], carried: Carried | None =
         params["parts"] = send_parts(client, inputs)
         return start_turn(client, params, environ)
 
-    if wish.timeout_s is not None and carried.deadline is None:
-        carried.deadline = time.monotonic() + wish.timeout_s + GRACE_S
     follower = Follower(
         connect=connect,
         start=start,
@@ -200,6 +201,9 @@ def finish(wish: Wish, follower: Follower, end: End) -> int:
         if not wish.as_json:
             screen.show(text)
             answer.line_open = not text.endswith("\n")
+    open_line = answer.line_open and not wish.as_json
+    if follower.carried.interrupted and not (open_line and os.isatty(1)):
+        screen.break_line()
     if answer.line_open and not wish.as_json and not (wish.extract and end.code not in (DONE, CUT)):
         screen.show("\n")
     if end.code == DONE and wish.output is not None:

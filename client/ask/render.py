@@ -108,6 +108,12 @@ class Screen:
             self._reasoning = False
             say_raw("\n")
 
+    def break_line(self) -> None:
+        """Leave the line in which the terminal has shown `^C`."""
+        self.end_side()
+        if self._styled:
+            say_raw("\n")
+
     def _clear_waiting(self) -> None:
         if self._waiting is not None:
             self._waiting = None

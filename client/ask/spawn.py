@@ -27,6 +27,7 @@ FIRST_PAUSE_S = 0.01
 LONGEST_PAUSE_S = 0.2
 TAIL_LINES = 5
 """How much of the log is shown when a start fails; the reason stands at its end."""
+_PLACES = ("ASK_HOME", "ASK_SOCKET")
 TAIL_BYTES = 8 * 1024
 
 
@@ -89,7 +90,7 @@ def _spawn(paths: Paths, environ: Mapping[str, str]) -> socket.socket:
             stdout=log,
             stderr=log,
             cwd="/",
-            env={name: environ[name] for name in SPAWN_ENVIRONMENT if name in environ},
+            env=inherit(environ),
             start_new_session=True,
         )
     finally:
@@ -99,6 +100,18 @@ def _spawn(paths: Paths, environ: Mapping[str, str]) -> socket.socket:
     finally:
         # From here on it lives on its own; without this its Popen would warn that it still runs.
         child.returncode = child.returncode or 0
+
+
+def inherit(environ: Mapping[str, str]) -> dict[str, str]:
+    """What a daemon gets of the caller's environment.
+
+    It stands in another directory: places that are relative to ours are made absolute.
+    """
+    inherited = {name: environ[name] for name in SPAWN_ENVIRONMENT if name in environ}
+    for name in _PLACES:
+        if inherited.get(name):
+            inherited[name] = os.path.abspath(inherited[name])
+    return inherited
 
 
 def _wait_for_socket(child: "subprocess.Popen[bytes]", paths: Paths, written: int) -> socket.socket:

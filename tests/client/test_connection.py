@@ -142,7 +142,7 @@ def test_a_reset_connection_is_lost(lone_home: Path, monkeypatch: pytest.MonkeyP
 
 def test_an_answer_has_its_time() -> None:
     ours, theirs = socket.socketpair()
-    with Client(ours) as client, theirs, pytest.raises(ConnectionLost, match="within 0 s"):
+    with Client(ours) as client, theirs, pytest.raises(ConnectionLost, match="does not answer"):
         client.call("daemon/status", limit_s=0.01)
 
 
@@ -311,3 +311,20 @@ def test_a_refused_hello_is_an_error(lone_home: Path) -> None:
         pytest.raises(RpcError, match="Too many"),
     ):
         connect()
+
+
+def test_a_daemon_that_was_stopped_is_named(
+    lone_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "GREETING_LIMIT_S", 0.02)
+    lone_home.parent.mkdir(parents=True)
+    paths = Paths.of(os.environ)
+    paths.data.mkdir(parents=True)
+    paths.owner_file.write_text(json.dumps({"socket": str(lone_home), "pid": 4711}))
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(lone_home))
+        listener.listen()
+        with pytest.raises(ConnectionLost) as caught:
+            connect(start=False)
+    assert caught.value.message == "The daemon (pid 4711) is running, and does not answer."
+    assert "kill -KILL 4711" in str(caught.value.hint)

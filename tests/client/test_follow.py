@@ -3,8 +3,11 @@
 import json
 import os
 import signal
+import socket
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,7 @@ import pytest
 from ask import connection, follow
 from ask.connection import Client, ConnectionLost, NoDaemon, RpcError, connect
 from ask.exits import Failed
-from ask.fast.run import GRACE_S, Carried
+from ask.fast.run import STOP_AFTER_S, Answer, Carried
 from ask.follow import End, Follower
 from ask.render import Screen
 from tests.fakes.daemon import FakeDaemon, Peer, Refusal, Script, Stage, answer
@@ -425,31 +428,83 @@ def test_leaving_before_anything_was_accepted(
     assert caught.value.code == code
 
 
-def test_a_time_limit_that_the_daemon_does_not_keep(lone_home: Path) -> None:
-    asked = threading.Event()
+def test_a_time_limit_that_the_daemon_does_not_keep(
+    lone_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is asked to stop, and what it has said by then is kept."""
+    carried = limited(0.2)
+    monkeypatch.setattr(follow, "STOP_AFTER_S", 0.05)
 
     def play(stage: Stage) -> None:
         stage.start()
+        stage.delta("so far")
         stage.wait_for("turn/interrupt")
-        asked.set()
+        stage.finish("interrupted", 1)
 
-    carried = Carried("k")
-    carried.deadline = 0.0
     with FakeDaemon(lone_home, play):
         assert make(carried).run() == End(124, "The time limit was reached.")
-        assert asked.wait(10)
+    assert time.monotonic() >= (carried.deadline or 0.0) + 0.05
 
 
-def test_a_turn_that_waits_has_no_grace(lone_home: Path) -> None:
+def limited(timeout_s: float) -> Carried:
+    """What the short way hands over that was given a time limit."""
+    carried = Carried("k")
+    carried.deadline = time.monotonic() + timeout_s
+    return carried
+
+
+def test_a_turn_that_waits_ends_with_its_event(lone_home: Path, capfd: Captured) -> None:
+    """`--json` promises the turn's end as the last line."""
+
+    def play(stage: Stage) -> None:
+        stage.wait_for("turn/interrupt")
+        stage.event("prompt_withdrawn")
+        stage.finish("withdrawn", 1)
+
+    before = time.monotonic()
+    with FakeDaemon(lone_home, play):
+        end = make(limited(0.2), as_json=True).run()
+    assert end == End(124, "The time limit was reached.")
+    assert json.loads(capfd.readouterr().out.splitlines()[-1])["type"] == "turn_finished"
+    assert time.monotonic() - before < STOP_AFTER_S
+
+
+def test_a_turn_that_does_not_end_is_left(lone_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(follow, "STOP_LIMIT_S", 0.05)
+
     def play(stage: Stage) -> None:
         stage.wait_for("turn/interrupt")
 
-    carried = Carried("k")
-    carried.deadline = time.monotonic() + GRACE_S + 0.05
-    before = time.monotonic()
-    with FakeDaemon(lone_home, play):
-        assert make(carried).run() == End(124, "The time limit was reached.")
-    assert time.monotonic() - before < GRACE_S
+    with FakeDaemon(lone_home, play), pytest.raises(Failed, match="not ended the turn") as caught:
+        make(limited(0.2)).run()
+    assert (caught.value.code, caught.value.data["reason"]) == (124, "time_limit")
+
+
+@contextmanager
+def frozen(path: Path) -> Iterator[None]:
+    """A daemon that was stopped: the kernel takes connections, and nothing answers."""
+    path.parent.mkdir(parents=True)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen()
+        yield
+
+
+def test_a_daemon_that_does_not_answer_keeps_nobody_beyond_the_limit(lone_home: Path) -> None:
+    with frozen(lone_home), pytest.raises(Failed, match="took the prompt") as caught:
+        make(limited(0.1)).run()
+    assert caught.value.code == 124
+
+
+def test_nor_one_that_is_lost_and_not_found_again(
+    lone_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(follow, "GRACE_S", 0.05)
+    carried = limited(0.05)
+    carried.answer = Answer({"conversation_id": "c", "turn_id": "t", "seq": 2})
+    with frozen(lone_home), pytest.raises(Failed, match="not ended the turn") as caught:
+        make(carried).run()
+    assert caught.value.code == 124
 
 
 def test_waiting_is_shown_and_pinged(

@@ -256,3 +256,23 @@ def test_an_output_that_was_never_open(
         done = run_shell(f"ask {line} {closed}", environ)
     assert (done.returncode, done.stdout, done.stderr) == (141, b"", b"")
     assert daemon.faults == []
+
+
+@pytest.mark.parametrize("way", [[], ["--usage"]])
+def test_a_time_limit_is_for_reading_too(
+    lone_home: Path, environ: dict[str, str], way: list[str]
+) -> None:
+    """`sleep 20 | ask --timeout 0.3 hi` asks nothing."""
+    with FakeDaemon(lone_home) as daemon:
+        process = subprocess.Popen(
+            [*COMMAND, "--timeout", "0.3", *way, "hi"],
+            env=environ,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        with process:
+            assert process.wait(LIMIT_S) == 124
+            assert process.stderr is not None
+            assert b"while standard input was read" in process.stderr.read()
+    assert daemon.asked("turn/start") == []

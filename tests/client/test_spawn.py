@@ -180,3 +180,14 @@ def test_a_client_without_a_daemon_installed(
     with pytest.raises(NoDaemon, match="askd is not installed") as caught:
         connect()
     assert "pip install" in (caught.value.hint or "")
+
+
+def test_places_are_relative_to_the_caller(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    environ = {"ASK_HOME": "h", "ASK_SOCKET": "./s/askd.sock", "HOME": "as it is"}
+    assert spawn.inherit(environ) == {
+        "ASK_HOME": str(tmp_path / "h"),
+        "ASK_SOCKET": str(tmp_path / "s" / "askd.sock"),
+        "HOME": "as it is",
+    }
+    assert spawn.inherit({"ASK_HOME": ""}) == {"ASK_HOME": ""}

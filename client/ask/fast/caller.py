@@ -53,6 +53,10 @@ class StdoutClosed(Exception):
     """Nobody reads the answer any more; the turn goes on without us."""
 
 
+class InputLate(Exception):
+    """Standard input has not come to its end in time."""
+
+
 class StdoutFailed(Exception):
     """The answer cannot be written where it should go: why, in the system's words."""
 
@@ -154,37 +158,62 @@ def has_input() -> bool:
     return kind in (0o010000, 0o140000, 0o100000)
 
 
-def read_input(limit: int = INPUT_LIMIT_BYTES, *, quiet: bool = False) -> tuple[bytes, bool]:
+def read_input(
+    limit: int = INPUT_LIMIT_BYTES, *, quiet: bool = False, deadline: float | None = None
+) -> tuple[bytes, bool]:
     """Standard input up to its end or a bit beyond `limit` bytes, and whether there is more.
 
     A pipe that is silent for 2 s, and an input that turns out to be empty, are
-    said on stderr, unless `quiet`.
+    said on stderr, unless `quiet`. Raises `InputLate` at `deadline` (monotonic).
     """
     pieces: list[bytes] = []
     size = 0
-    if not quiet:
-        before = _signal.signal(_signal.SIGALRM, _say_silence)
-        _signal.setitimer(_signal.ITIMER_REAL, SILENCE_S)
+    patience = _Patience(quiet, deadline)
+    before = _signal.signal(_signal.SIGALRM, patience.end)
     try:
+        patience.begin()
         while size <= limit:
             piece = os.read(0, INPUT_LIMIT_BYTES)
-            if not quiet:
-                _signal.setitimer(_signal.ITIMER_REAL, 0)
+            if not pieces:
+                patience.silent = False
+                patience.begin()
             if not piece:
                 break
             pieces.append(piece)
             size += len(piece)
     finally:
-        if not quiet:
-            _signal.setitimer(_signal.ITIMER_REAL, 0)
-            _signal.signal(_signal.SIGALRM, before)
+        _signal.setitimer(_signal.ITIMER_REAL, 0)
+        _signal.signal(_signal.SIGALRM, before)
     if not size and not quiet:
         say(EMPTY_INPUT)
     return b"".join(pieces), size > limit
 
 
-def _say_silence(number: int, frame: object) -> None:
-    say(SILENCE)
+class _Patience:
+    """The alarm of a wait for input: for the line about its silence, and for its end."""
+
+    __slots__ = ("deadline", "silent")
+
+    def __init__(self, quiet: bool, deadline: float | None) -> None:
+        self.silent = not quiet
+        self.deadline = deadline
+
+    def begin(self) -> None:
+        """Set the alarm to what comes first."""
+        left_s = SILENCE_S if self.silent else 0.0
+        if self.deadline is not None:
+            until_s = max(self.deadline - time.monotonic(), 0.001)
+            left_s = min(left_s, until_s) if self.silent else until_s
+        _signal.setitimer(_signal.ITIMER_REAL, left_s)
+
+    def end(self, number: int, frame: object) -> None:
+        """It rang."""
+        if self.deadline is not None and time.monotonic() >= self.deadline:
+            raise InputLate
+        if self.silent:
+            self.silent = False
+            say(SILENCE)
+        self.begin()
 
 
 def write_all(descriptor: int, data: bytes) -> None:

@@ -23,7 +23,13 @@ else:
 
 CHUNK_BYTES = 16 * 1024
 GRACE_S = 10.0
-"""How long after `--timeout` the daemon may take to end a turn that runs."""
+"""How long after `--timeout` nothing is waited for any more, whatever the daemon does."""
+STOP_AFTER_S = 5.0
+"""How long after `--timeout` the daemon may take to end a turn that runs; then we ask for it."""
+SILENT_S = 1.0
+"""How long after `--timeout` a daemon that says nothing at all is left to the long way."""
+DETACHED = "Detached; the turn was asked to stop.\n"
+"""What a person is told who pressed Ctrl-C twice."""
 
 DONE, INTERRUPTED, PIPE_CLOSED, TERMINATED = 0, 130, 141, 143
 _STOP_ID = 3  # of the request that may follow hello and the prompt
@@ -103,7 +109,7 @@ class Carried:
         progress: a `progress` notification that needs more than a line.
         unsaved: the `turn_unsaved` notification that ended the turn.
         interrupted: the turn has been asked to stop.
-        deadline: when `--timeout` has passed for certain, in monotonic seconds.
+        deadline: when `--timeout` has passed, in monotonic seconds.
     """
 
     __slots__ = (
@@ -183,6 +189,10 @@ class _Turn:
     def interrupt(self, number: int, frame: object) -> None:
         """Ctrl-C: stop the turn and wait for its end; the second one leaves."""
         if self.carried.interrupted or self.stream is None:
+            if os.isatty(2):
+                caller.say("\n")  # the terminal has shown ^C
+            if self.stream is not None and not self.words.quiet:
+                caller.say(DETACHED)
             os._exit(INTERRUPTED)
         self.carried.interrupted = True
         if self.carried.answer is not None:
@@ -200,16 +210,22 @@ class _Turn:
 
     def run(self, environ: "Mapping[str, str]") -> "int | Carried":
         words, carried = self.words, self.carried
+        if words.timeout is not None:
+            carried.deadline = time.monotonic() + float(words.timeout)
         if not words.no_stdin and caller.has_input():
-            carried.stdin, carried.more = caller.read_input(quiet=words.quiet)
+            try:
+                found = caller.read_input(quiet=words.quiet, deadline=carried.deadline)
+            except caller.InputLate:
+                return carried
+            carried.stdin, carried.more = found
         request = caller.build_request(words, carried.key, carried.stdin, environ)
         if request is None or carried.more:
             return carried
-        quiet_s = caller.QUIET_S
-        if words.timeout is not None:
-            limit_s = float(words.timeout) + GRACE_S
-            carried.deadline = time.monotonic() + limit_s
-            quiet_s = min(limit_s, quiet_s)
+        quiet_s, over = caller.QUIET_S, None
+        if carried.deadline is not None:
+            over = carried.deadline + STOP_AFTER_S
+            left_s = max(carried.deadline - time.monotonic(), 0.0)
+            quiet_s = min(left_s + SILENT_S, quiet_s)
         self.stream = caller.open_socket(environ, quiet_s=quiet_s)
         if self.stream is None:
             return carried
@@ -226,7 +242,7 @@ class _Turn:
                         self.flush()
                         return result
                 self.flush()
-                if carried.deadline is not None and time.monotonic() > carried.deadline:
+                if over is not None and time.monotonic() > over:
                     return carried
         except (OSError, LookupError, TypeError, ValueError):
             self.flush()
@@ -289,12 +305,14 @@ class _Turn:
         carried, answer = self.carried, self.carried.answer
         outcome = ended.get("outcome")
         completed = outcome == "completed" and ended.get("code") == DONE
-        stopped = carried.interrupted and outcome in ("interrupted", "withdrawn")
+        stopped = carried.interrupted and outcome == "interrupted"
         if answer is None or not (completed or stopped):
             return carried  # there is something to say
         if answer.line_open:
             self.ready.append("\n")
         self.flush()
+        if stopped and os.isatty(2) and not (answer.line_open and os.isatty(1)):
+            caller.say("\n")  # the terminal has shown ^C
         if not self.words.quiet:
             caller.say(f"{answer.conversation_id[:8]}\n")
         return DONE if completed else INTERRUPTED

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+QUIET_S = 1.0
+"""A daemon that takes longer is the long way's concern, which has a limit and a sentence."""
 _WORDS = {None: "null", True: "true", False: "false"}
 
 
@@ -32,7 +34,7 @@ def run_status(environ: "Mapping[str, str]", *, as_json: bool) -> int | None:
 
 def read_status(environ: "Mapping[str, str]") -> "dict[str, Any] | None":
     """Ask the running daemon how it is; None: the long way finds out what is wrong."""
-    stream = caller.open_socket(environ)
+    stream = caller.open_socket(environ, quiet_s=QUIET_S)
     if stream is None:
         return None
     hello = {"client": "ask", "version": ask.__version__, "protocol": caller.PROTOCOL}
