@@ -21,6 +21,7 @@ import click
 from ask.commands.calls import is_running, json_option, open_client
 from ask.commands.help import Command, Example, Group
 from ask.exits import DONE, TIME_LIMIT, Failed
+from ask.fast.status import list_facts
 from ask.paths import Paths
 from ask.protocol import errors
 from ask.terminal import strip_controls
@@ -216,7 +217,7 @@ def encode_status(status: dict[str, Any]) -> str:
 
 def lay_out_status(status: dict[str, Any]) -> str:
     """The daemon's answer for people: one fact a line."""
-    return strip_controls("\n".join(f"{name}: {value}" for name, value in status.items()))
+    return strip_controls("\n".join(list_facts(status)))
 
 
 def read_tail(path: Path, lines: int) -> list[str]:

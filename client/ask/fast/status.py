@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 QUIET_S = 1.0
 """A daemon that takes longer is the long way's concern, which has a limit and a sentence."""
 _WORDS = {None: "null", True: "true", False: "false"}
+_ANSWERS = {None: "unknown", True: "yes", False: "no"}
 
 
 def run_status(environ: "Mapping[str, str]", *, as_json: bool) -> int | None:
@@ -60,8 +61,22 @@ def read_status(environ: "Mapping[str, str]") -> "dict[str, Any] | None":
 
 def lay_out_status(status: "Mapping[str, Any]") -> str | None:
     """The status for people: one fact a line."""
-    lines = [f"{name}: {value}" for name, value in status.items()]
+    lines = list_facts(status)
     return "\n".join(lines) + "\n" if all(line.isprintable() for line in lines) else None
+
+
+def list_facts(status: "Mapping[str, Any]") -> "list[str]":
+    """Each fact as a person would say it: `draining: no`, `rss: 45 MB`."""
+    lines = []
+    for name, value in status.items():
+        if value is None or isinstance(value, bool):
+            value = _ANSWERS[value]
+        elif name.endswith("_bytes") and isinstance(value, int):
+            name, value = name[: -len("_bytes")], f"{round(value / 1e6)} MB"
+        elif name.endswith("_s") and isinstance(value, int | float):
+            name, value = name[: -len("_s")], f"{round(value)} s"
+        lines.append(f"{name}: {value}")
+    return lines
 
 
 def encode_status(status: "Mapping[str, Any]") -> str | None:

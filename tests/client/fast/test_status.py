@@ -76,7 +76,16 @@ def test_what_needs_escaping_is_declined(value: Any) -> None:
 
 def test_none_and_flags() -> None:
     assert encode_status({"a": None, "b": True, "c": 1.5}) == '{"a": null, "b": true, "c": 1.5}\n'
-    assert lay_out_status({"a": None, "b": True}) == "a: None\nb: True\n"
+
+
+def test_people_read_words_and_round_numbers() -> None:
+    status = {"a": None, "draining": True, "b": False, "rss_bytes": 45_300_000, "uptime_s": 12.51}
+    said = "a: unknown\ndraining: yes\nb: no\nrss: 45 MB\nuptime: 13 s\n"
+    assert lay_out_status(status) == said
+    assert (
+        lay_out_status({"pid": 7, "data": "/h", "odd_bytes": "?"})
+        == "pid: 7\ndata: /h\nodd_bytes: ?\n"
+    )
 
 
 def test_a_closed_pipe(lone_home: Path) -> None:
