@@ -21,10 +21,11 @@ from ask.commands.calls import (
     json_option,
     resolve,
     start_turn,
+    write_text,
 )
 from ask.commands.help import Command, Example
 from ask.exits import DONE, Failed
-from ask.fast.caller import make_key, write_all
+from ask.fast.caller import make_key
 from ask.feed import Feed, Missed, News
 from ask.protocol import errors
 from ask.render import encode_record
@@ -294,11 +295,6 @@ class JsonView:
             return found
         first = said[-self._limit] if self._limit else len(found)
         return [each for place, each in enumerate(found) if place >= first or not is_event(each)]
-
-
-def write_text(text: str) -> None:
-    """Write to stdout past its buffer: what a Ctrl-C cut off there would be written twice."""
-    write_all(1, text.encode(errors="replace"))
 
 
 def is_event(news: News) -> bool:

@@ -14,7 +14,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from ask.exits import NOT_FOUND, Failed
-from ask.fast.caller import find_directory, take
+from ask.fast.caller import find_directory, take, write_all
 from ask.graphemes import JOINER
 from ask.protocol.names import CALLER_ENVIRONMENT, SECRET_NAMES
 from ask.terminal import find_terminal
@@ -96,9 +96,8 @@ def list_pages(client: "Client", *, live: bool, limit: int | None = None) -> tup
             return rows, page["total"]
 
 
-def read_events(client: "Client", conversation_id: str) -> Iterator[Map]:
-    """Every event of a conversation, page by page."""
-    after: int | None = 0
+def read_events(client: "Client", conversation_id: str, *, after: int | None = 0) -> Iterator[Map]:
+    """Every event of a conversation that follows a seq, page by page."""
     while after is not None:
         page = client.call(
             "conversation/read",
@@ -141,6 +140,11 @@ def start_turn(
         **take_caller(),
     }
     return send(client, params, os.environ)
+
+
+def write_text(text: str) -> None:
+    """Write to stdout past its buffer: what a Ctrl-C cut off there would be written twice."""
+    write_all(1, text.encode(errors="replace"))
 
 
 def complete_conversation(

@@ -2,12 +2,13 @@
 
 Plain: no editor of its own, no colours. A line that begins with `/` is a command
 and never a prompt; what commands do and show is kept as notices, which no model
-sees.
+sees. What others say is shown before the next line, never in the middle of one.
 """
 
 import importlib
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -17,11 +18,14 @@ from ask.commands.calls import (
     complete_conversation,
     need_terminal,
     open_client,
+    read_events,
     resolve,
     start_turn,
+    write_text,
 )
 from ask.commands.help import Command, Example
-from ask.commands.layout import count, name_conversation
+from ask.commands.layout import SHORT_ID, count, name_conversation
+from ask.commands.meanwhile import Meanwhile
 from ask.commands.models import NO_MODELS, fetch_models, lay_out_models
 from ask.exits import DONE, INTERRUPTED, PIPE_CLOSED, TERMINATED, USAGE, Failed
 from ask.fast.caller import make_key
@@ -82,8 +86,9 @@ def chat_command(
 ) -> int:
     """Talk line by line; /help lists the commands.
 
-    Without ID, -c or -s a new conversation begins. A script may give the lines on
-    standard input; the code is then that of the last line that failed.
+    Without ID, -c or -s a new conversation begins, and its id is printed at the
+    end. What others say in it is shown before your next line. A script may give the
+    lines on standard input; the code is then that of the last line that failed.
     """
     if sum([conversation is not None, again, session is not None]) > 1:
         raise click.UsageError("Give one of ID, -c and -s.")
@@ -93,7 +98,11 @@ def chat_command(
     if chat.interactive:
         where = "a new conversation" if found is None else name_conversation(found)
         click.echo(strip_controls(f"Chat in {where}. /help lists the commands."), err=True)
-    return chat.run()
+    try:
+        return chat.run()
+    finally:
+        if found is None and chat.conversation_id is not None:
+            click.echo(chat.conversation_id[:SHORT_ID], err=True)
 
 
 def find_conversation(conversation: str | None, *, again: bool, session: str | None) -> Map | None:
@@ -117,13 +126,16 @@ class Chat:
     """One chat: where it goes on, and how it has gone.
 
     Attributes:
+        conversation_id: None until the first thing that needs it.
         interactive: a person types; else a script's lines are read.
         code: that of the last line that failed.
     """
 
     def __init__(self, found: Map | None, options: Map) -> None:
-        self._id: str | None = None if found is None else str(found["id"])
+        self.conversation_id: str | None = None if found is None else str(found["id"])
         self._options = options
+        self._meanwhile = Meanwhile()
+        self._known = found is None  # what was said before the chat is not shown
         self._keeps_notices: bool | None = None
         self.interactive = sys.stdin.isatty()
         self.code = DONE
@@ -136,7 +148,9 @@ class Chat:
             importlib.import_module("readline")  # for what it does to input()
         while True:
             try:
+                self._catch_up()
                 line = self._read_line()
+                self._catch_up()
                 if line is None or not self._take(line.strip()):
                     break
             except KeyboardInterrupt:
@@ -164,13 +178,28 @@ class Chat:
         except UnicodeDecodeError:
             raise Failed(USAGE, "A line of standard input is not valid UTF-8.") from None
 
+    def _catch_up(self) -> None:
+        """Show a person what others said since the last line; a script did not ask for it."""
+        if not self.interactive or self.conversation_id is None:
+            return
+        shown = ""
+        # Whoever asks next is told what is wrong; here nothing is lost by waiting.
+        with suppress(Failed), open_client(start=False) as client:
+            events = read_events(client, self.conversation_id, after=self._meanwhile.seq)
+            for event in events:
+                shown += self._meanwhile.take(event)
+            if not self._known:
+                self._known, shown = True, ""
+        sys.stdout.flush()  # what follows is written past it
+        write_text(shown)
+
     def _take(self, line: str) -> bool:
         """Act on a line; false: leave."""
         word, _, _ = line.partition(" ")
         if not line:
             return True
         if line in ("exit", "/exit"):
-            if self._id is not None:
+            if self.conversation_id is not None:
                 self._note(f"User executed command: {line}")
             return False
         # `/etc/passwd is ...` is a prompt: no command has a second slash.
@@ -209,11 +238,16 @@ class Chat:
         from ask.render import Screen
 
         key = make_key()
-        target: Map = {"kind": "new"} if self._id is None else {"kind": "id", "value": self._id}
+        self._meanwhile.expect_prompt(key)
+        target: Map = (
+            {"kind": "new"}
+            if self.conversation_id is None
+            else {"kind": "id", "value": self.conversation_id}
+        )
 
         def start(client: Client) -> Map:
             accepted = start_turn(client, target, text, key=key, options=self._options, follow=True)
-            self._id = str(accepted["conversation_id"])
+            self.conversation_id = str(accepted["conversation_id"])
             return accepted
 
         sys.stdout.flush()  # what follows is written past it
@@ -235,6 +269,7 @@ class Chat:
     def _clear(self, line: str) -> None:
         self._note(f"User executed command: {line}")
         with open_client() as client:
+            self._meanwhile.expect_clear()
             client.call("conversation/clear", {"conversation_id": self._begin(client)})
         click.echo("The next prompt starts afresh; the history is kept.")
         self._note("Command result: view cleared", level="result")
@@ -247,16 +282,17 @@ class Chat:
                 self._keeps_notices = settings.get("persist_special_commands", True) is not False
             if self._keeps_notices:
                 params = {"conversation_id": self._begin(client), "text": text, "level": level}
+                self._meanwhile.expect_notice(text)
                 client.call("conversation/note", params)
 
     def _begin(self, client: "Client") -> str:
         """The conversation's id; it is created by the first thing that needs it."""
-        if self._id is None:
+        if self.conversation_id is None:
             created = client.call(
                 "conversation/create", {**self._options, "terminal": find_terminal(os.environ)}
             )
-            self._id = str(created["id"])
-        return self._id
+            self.conversation_id = str(created["id"])
+        return self.conversation_id
 
     def _fail(self, code: int, message: str) -> None:
         self.code = code

@@ -210,7 +210,11 @@ class FakeDaemon:
             "parts": [{"type": "text", "text": text}],
         }
         self.append(
-            conversation_id, "prompt_accepted", turn_id=turn_id, key=turn_id, items=[item], **fields
+            conversation_id,
+            "prompt_accepted",
+            turn_id=turn_id,
+            items=[item],
+            **{"key": turn_id, **fields},
         )
         return turn_id
 
@@ -357,7 +361,7 @@ class FakeDaemon:
         seq = len(self.events[conversation_id]) + 1
 
         def follow() -> None:
-            self.accept(conversation_id, text, turn_id=turn_id)
+            self.accept(conversation_id, text, turn_id=turn_id, key=params["key"])
             self.say(conversation_id, text, turn_id=turn_id)
             self.after_turn()
 

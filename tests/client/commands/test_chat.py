@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -160,45 +161,99 @@ def test_ctrl_c_interrupts_the_turn_alone(
     assert code == 130
 
 
+class Person:
+    """Somebody at a terminal in a chat."""
+
+    def __init__(self, *words: str) -> None:
+        self.pid, self.terminal = pty.fork()
+        if self.pid == 0:
+            os.execv(sys.executable, [sys.executable, "-m", "ask", "chat", *words])
+        self.shown = ""
+        self._watchdog = threading.Timer(LIMIT_S, os.kill, (self.pid, signal.SIGKILL))
+        self._watchdog.start()
+
+    def __enter__(self) -> "Person":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._watchdog.cancel()
+        os.close(self.terminal)
+
+    def wait_for(self, text: str) -> str:
+        """Read until it is shown; what came before it."""
+        while text not in self.shown:
+            self.shown += os.read(self.terminal, 65536).decode().replace("\r\n", "\n")
+        before, _, self.shown = self.shown.partition(text)
+        return before
+
+    def type(self, text: str) -> None:
+        os.write(self.terminal, text.encode())
+
+    def leave(self) -> int:
+        """Press Ctrl-D; the exit code."""
+        self.type("\x04")
+        with suppress(OSError):  # EIO: the terminal is closed
+            while data := os.read(self.terminal, 65536):
+                self.shown += data.decode().replace("\r\n", "\n")
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
 def test_a_person_is_prompted_and_leaves_with_ctrl_d(daemon: FakeDaemon, home: Path) -> None:
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.execv(sys.executable, [sys.executable, "-m", "ask", "chat", "-s", "talk"])
-    shown = ""
-
-    def wait_for(text: str) -> None:
-        nonlocal shown
-        while text not in shown:
-            shown += os.read(terminal, 65536).decode()
-        shown = shown.partition(text)[2]
-
-    watchdog = threading.Timer(LIMIT_S, os.kill, (pid, signal.SIGKILL))
-    watchdog.start()
-    try:
-        wait_for("Chat in talk.")
-        wait_for("> ")
-        os.write(terminal, b"half a li")
-        wait_for("half a li")
+    with Person("-s", "talk") as person:
+        person.wait_for("Chat in talk.")
+        person.wait_for("> ")
+        person.type("half a li")
+        person.wait_for("half a li")
         # Python loses one that comes while it handles a key; a person presses it again.
         while True:
-            os.write(terminal, b"\x03")
-            if select.select([terminal], [], [], 1)[0]:
+            person.type("\x03")
+            if select.select([person.terminal], [], [], 1)[0]:
                 break
-        wait_for("(/exit or Ctrl-D leaves)")
-        wait_for("> ")
-        os.write(terminal, b"hello\n")
-        wait_for("You said: hello")
-        wait_for("> ")
-        os.write(terminal, b"/nonsense\n")
-        wait_for("Unknown command: /nonsense")
-        wait_for("> ")
-        os.write(terminal, b"\x04")
-        _, status = os.waitpid(pid, 0)
-    finally:
-        watchdog.cancel()
-        os.close(terminal)
-    assert os.waitstatus_to_exitcode(status) == 0
+        person.wait_for("(/exit or Ctrl-D leaves)")
+        person.wait_for("> ")
+        person.type("hello\n")
+        person.wait_for("You said: hello")
+        person.wait_for("> ")
+        person.type("/nonsense\n")
+        person.wait_for("Unknown command: /nonsense")
+        person.wait_for("> ")
+        assert person.leave() == 0
     assert [call["parts"][0]["text"] for call in daemon.called("turn/start")] == ["hello"]
+
+
+def test_a_person_sees_once_what_others_say_meanwhile(daemon: FakeDaemon, home: Path) -> None:
+    conversation_id = daemon.create("talk", live=True)
+    daemon.say(conversation_id, "long ago")
+    with Person("talk") as person:
+        person.wait_for("Chat in talk.")
+        assert "long ago" not in person.wait_for("> ")
+        daemon.say(conversation_id, "from elsewhere")
+        person.type("\n")
+        person.wait_for("> from elsewhere\n\nYou said: from elsewhere\n\n")
+        person.wait_for("> ")
+        daemon.say(conversation_id, "once more")
+        person.type("mine\n")
+        person.wait_for("> once more\n\nYou said: once more\n\n")
+        person.wait_for("You said: mine\n")
+        person.wait_for("> ")
+        person.type("/help\n")
+        assert person.wait_for("/help    ").strip() == "/help"
+        person.wait_for("Ctrl-C stops an answer.\n")
+        assert person.leave() == 0
+        assert "You said" not in person.shown
+        assert "User" not in person.shown
+        assert conversation_id[:8] not in person.shown
+
+
+def test_a_new_chat_says_its_id_at_the_end(daemon: FakeDaemon, chat: Any, home: Path) -> None:
+    with Person() as person:
+        person.wait_for("Chat in a new conversation.")
+        person.type("hello\n")
+        person.wait_for("You said: hello\n> ")
+        assert person.leave() == 0
+        (conversation_id,) = daemon.events
+        assert person.shown.endswith(f"\n{conversation_id[:8]}\n")
+    assert chat("exit\n").err == ""
 
 
 def test_a_lost_daemon_ends_the_chat(ask: Ask, chat: Any, monkeypatch: pytest.MonkeyPatch) -> None:
