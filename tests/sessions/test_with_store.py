@@ -4,7 +4,7 @@ import itertools
 import pickle
 import sqlite3
 from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,34 +73,36 @@ async def boot(path: Path, models: ScriptedModels | None = None) -> AsyncIterato
         worker.observe(events)
 
     writer = Writer(path, observe=observe, now=lambda: float(now()), boot_id=f"boot-{next(BOOTS)}")
-    async with trio.open_nursery() as storage:
-        await storage.start(writer.run)
-        reader = Reader(path)
-        means = Means(
-            models=models,
-            tools=Registry(),
-            now=lambda: 1.0,
-            new_id=make_id,
-            title_mode=lambda: "first-words",
-            turns=trio.CapacityLimiter(64),
-        )
-        memory = MemoryLog(observe=lambda events: sessions.observe(events), now=lambda: 1.0)
-        sessions = Sessions(log=writer, memory=memory, reader=reader, means=means, encode=encode)
-        worker = Worker(writer, kinds=make_kinds(sessions), now=lambda: 1.0, chance=lambda: 0.5)
-        # In it: all but the writer; the end of the block kills them, then the writer.
-        async with trio.open_nursery() as nursery:
-            await nursery.start(sessions.run)
-            yield Daemon(
-                writer=writer,
-                reader=reader,
-                sessions=sessions,
-                admission=Admission(sessions, new_id=make_id),
-                worker=worker,
+    with closing(Reader(path)) as reader:
+        async with trio.open_nursery() as storage:
+            await storage.start(writer.run)
+            means = Means(
                 models=models,
-                nursery=nursery,
+                tools=Registry(),
+                now=lambda: 1.0,
+                new_id=make_id,
+                title_mode=lambda: "first-words",
+                turns=trio.CapacityLimiter(64),
             )
-            nursery.cancel_scope.cancel()
-        storage.cancel_scope.cancel()
+            memory = MemoryLog(observe=lambda events: sessions.observe(events), now=lambda: 1.0)
+            sessions = Sessions(
+                log=writer, memory=memory, reader=reader, means=means, encode=encode
+            )
+            worker = Worker(writer, kinds=make_kinds(sessions), now=lambda: 1.0, chance=lambda: 0.5)
+            # In it: all but the writer; the end of the block kills them, then the writer.
+            async with trio.open_nursery() as nursery:
+                await nursery.start(sessions.run)
+                yield Daemon(
+                    writer=writer,
+                    reader=reader,
+                    sessions=sessions,
+                    admission=Admission(sessions, new_id=make_id),
+                    worker=worker,
+                    models=models,
+                    nursery=nursery,
+                )
+                nursery.cancel_scope.cancel()
+            storage.cancel_scope.cancel()
 
 
 @pytest.fixture
