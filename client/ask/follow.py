@@ -16,7 +16,8 @@ from typing import Any
 
 from ask.connection import Client, ConnectionLost, NoDaemon, RpcError
 from ask.exits import DONE, FAILED, INTERRUPTED, STORAGE, TERMINATED, TIME_LIMIT, Failed
-from ask.fast.run import DETACHED, GRACE_S, STOP_AFTER_S, Answer, Carried, queued
+from ask.fast.caller import queued
+from ask.fast.run import DETACHED, GRACE_S, STOP_AFTER_S, Answer, Carried
 from ask.render import Screen
 from ask.signals import TimeIsUp, catch_signals, limit_time
 

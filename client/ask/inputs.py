@@ -5,6 +5,7 @@ else is refused with a sentence, never guessed at.
 """
 
 import hashlib
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -51,7 +52,7 @@ def read_inputs(
         try:
             inputs.append(Input(text.encode()))
         except UnicodeEncodeError:
-            raise Failed(USAGE, "The prompt is not valid UTF-8.") from None
+            raise _unfit("The prompt is not valid UTF-8.") from None
     inputs += [read_file(path) for path in files]
     content = read_stdin(carried, quiet=quiet) if stdin else b""
     if content.strip():
@@ -77,11 +78,12 @@ def read_stdin(carried: Carried, *, quiet: bool) -> bytes:
         content, more = _read_rest(content, carried.deadline, quiet=True)
     carried.stdin, carried.more = content, more
     if len(content) > BLOB_LIMIT_BYTES:
-        raise Failed(
-            USAGE,
+        raise _unfit(
             f"Standard input is larger than {BLOB_LIMIT_BYTES >> 20} MiB.",
             hint="Send the part that matters, for example its end: ... | tail -c 1M | ask ...",
         )
+    if b"\0" in content:
+        raise _unfit("Standard input is binary; a prompt takes text.")
     return check_text(content, "Standard input")
 
 
@@ -100,17 +102,28 @@ def _read_rest(begun: bytes, deadline: float | None, *, quiet: bool) -> tuple[by
 
 def read_file(path: str) -> Input:
     """A file to attach, as text."""
+    if not path:
+        raise _unfit("-f needs a file, and its name is empty.")
+    name = show_path(path)
     try:
         with open(path, "rb") as stream:
             content = stream.read(BLOB_LIMIT_BYTES + 1)
     except OSError as error:
-        raise Failed(USAGE, f"{path} cannot be read: {error.strerror}.") from None
+        raise _unfit(f"{name} cannot be read: {error.strerror}.") from None
     if len(content) > BLOB_LIMIT_BYTES:
-        raise Failed(USAGE, f"{path} is larger than {BLOB_LIMIT_BYTES >> 20} MiB.")
+        raise _unfit(f"{name} is larger than {BLOB_LIMIT_BYTES >> 20} MiB.")
     if b"\0" in content:
-        raise Failed(USAGE, f"{path} is a binary file; -f takes text.")
-    name = path.encode(errors="replace").decode()
-    return Input(check_text(content, path), name)
+        raise _unfit(f"{name} is a binary file; -f takes text.")
+    return Input(check_text(content, name), name)
+
+
+def show_path(path: str) -> str:
+    """A path for people; bytes in it that are no text are shown as such."""
+    return os.fsencode(path).decode(errors="replace")
+
+
+def _unfit(message: str, *, hint: str | None = None) -> Failed:
+    return Failed(USAGE, message, hint=hint, data={"reason": "bad_input"})
 
 
 def check_text(content: bytes, name: str) -> bytes:
@@ -118,8 +131,7 @@ def check_text(content: bytes, name: str) -> bytes:
     try:
         content.decode()
     except UnicodeDecodeError as error:
-        raise Failed(
-            USAGE,
+        raise _unfit(
             f"{name} is not valid UTF-8 text (at byte {error.start}).",
             hint="Convert it first, for example with iconv.",
         ) from None

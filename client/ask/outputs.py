@@ -8,6 +8,9 @@ import tempfile
 from pathlib import Path
 
 from ask.exits import STORAGE, USAGE, Failed
+from ask.inputs import show_path
+
+_BAD_OUTPUT = {"reason": "bad_output"}
 
 
 def find_code_block(text: str) -> str | None:
@@ -39,12 +42,14 @@ def check_output(output: str | None) -> None:
     """Refuse before a turn is spent what could not be written after it."""
     if output is None:
         return
+    if not output:
+        raise Failed(USAGE, "-o needs a file, and its name is empty.", data=_BAD_OUTPUT)
     path = Path(output)
     if path.is_dir():
-        raise Failed(USAGE, f"{output} is a directory.")
+        raise Failed(USAGE, f"{show_path(output)} is a directory.", data=_BAD_OUTPUT)
     place = path if path.exists() and not path.is_file() else path.resolve().parent
     if not os.access(place, os.W_OK):
-        raise Failed(USAGE, f"{output} cannot be written.")
+        raise Failed(USAGE, f"{show_path(output)} cannot be written.", data=_BAD_OUTPUT)
 
 
 def replace_output(path: Path, text: str) -> None:
@@ -70,7 +75,8 @@ def replace_output(path: Path, text: str) -> None:
             Path(temporary).unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise Failed(STORAGE, f"{path} cannot be written: {error.strerror}.") from None
+        message = f"{show_path(str(path))} cannot be written: {error.strerror}."
+        raise Failed(STORAGE, message, data={"reason": "output_failed"}) from None
 
 
 def _read_umask() -> int:

@@ -13,8 +13,18 @@ from pathlib import Path
 from typing import Any
 
 from ask.connection import Client, RpcError
-from ask.exits import CUT, DONE, FAILED, NOT_FOUND, PIPE_CLOSED, STORAGE, Failed
+from ask.exits import (
+    CUT,
+    DONE,
+    FAILED,
+    NOT_FOUND,
+    PIPE_CLOSED,
+    USAGE,
+    Failed,
+    explain_unwritable,
+)
 from ask.fast import caller
+from ask.fast.argv import KEY_LENGTH, is_key
 from ask.fast.caller import StdoutClosed, StdoutFailed
 from ask.fast.run import Carried
 from ask.follow import End, Follower
@@ -22,7 +32,8 @@ from ask.inputs import read_inputs, send_parts
 from ask.outputs import check_output, find_code_block, replace_output
 from ask.protocol.names import CALLER_ENVIRONMENT, SECRET_NAMES
 from ask.render import Screen, show_usage
-from ask.terminal import find_terminal
+from ask.signals import TimeIsUp
+from ask.terminal import find_terminal, strip_controls
 
 Map = dict[str, Any]
 
@@ -62,9 +73,10 @@ def ask_prompt(wish: Wish, environ: Mapping[str, str], carried: Carried | None =
     """
     carried = carried or Carried(wish.key or caller.make_key())
     if carried.broken is not None:
-        raise _unwritable(carried.broken)
+        raise explain_unwritable(carried.broken, **_locate(wish, carried))
     if carried.refusal is not None:
         _raise_final(carried.refusal)
+    check_words(wish)
     if wish.timeout_s is not None and carried.deadline is None:
         carried.deadline = time.monotonic() + wish.timeout_s
     inputs = read_inputs(
@@ -73,7 +85,11 @@ def ask_prompt(wish: Wish, environ: Mapping[str, str], carried: Carried | None =
     check_output(wish.output)
     target, terminal = find_target(wish, environ)
     screen = Screen(
-        raw=wish.raw, quiet=wish.quiet, verbose=wish.verbose, answer_filter=carried.filter
+        raw=wish.raw,
+        quiet=wish.quiet,
+        verbose=wish.verbose,
+        answer_filter=carried.filter,
+        outlive=wish.output is not None,
     )
 
     def connect() -> Client:
@@ -97,11 +113,42 @@ def ask_prompt(wish: Wish, environ: Mapping[str, str], carried: Carried | None =
     )
     try:
         end = follower.run()
-        return end.code if end.left else finish(wish, follower, end)
+        code = end.code if end.left else finish(wish, follower, end)
+        if screen.failure is not None and code == DONE:
+            raise screen.failure
+        return code
     except StdoutClosed:
         return PIPE_CLOSED
     except StdoutFailed as failure:
-        raise _unwritable(str(failure)) from None
+        raise explain_unwritable(str(failure), **_locate(wish, carried)) from None
+    except TimeIsUp:
+        if carried.answer is not None and carried.answer.line_open and not wish.as_json:
+            screen.show("\n")
+        raise
+
+
+def check_words(wish: Wish) -> None:
+    """Refuse what the command line says and no conversation can have.
+
+    Raises:
+        Failed: a text that is not UTF-8, or a key that is none.
+    """
+    for what, text in (
+        ("The conversation's name", wish.session),
+        ("The model's name", wish.model),
+        ("The system prompt", wish.system),
+    ):
+        try:
+            (text or "").encode()
+        except UnicodeEncodeError:
+            raise Failed(USAGE, f"{what} is not valid UTF-8.", data={"reason": "usage"}) from None
+    if wish.key is not None and not is_key(wish.key):
+        raise Failed(
+            USAGE,
+            f"A key has 1 to {KEY_LENGTH} printable characters.",
+            hint="A new one: cat /proc/sys/kernel/random/uuid",
+            data={"reason": "usage"},
+        )
 
 
 # ---- what is asked -----------------------------------------------------------------
@@ -196,7 +243,9 @@ def finish(wish: Wish, follower: Follower, end: End) -> int:
     if wish.extract and end.code in (DONE, CUT):
         found = find_code_block(text)
         if found is None:
-            raise Failed(FAILED, "The answer has no code block.")
+            located = _locate(wish, follower.carried)
+            located["data"] = {"reason": "no_code_block", **located["data"]}
+            raise Failed(FAILED, "The answer has no code block.", **located)
         text = found
         if not wish.as_json:
             screen.show(text)
@@ -207,7 +256,13 @@ def finish(wish: Wish, follower: Follower, end: End) -> int:
     if answer.line_open and not wish.as_json and not (wish.extract and end.code not in (DONE, CUT)):
         screen.show("\n")
     if end.code == DONE and wish.output is not None:
-        replace_output(Path(wish.output), text)
+        written = text if wish.raw else strip_controls(text)
+        try:
+            replace_output(Path(wish.output), written)
+        except Failed as error:
+            located = _locate(wish, follower.carried)
+            data = {**error.data, **located["data"]}
+            raise Failed(error.code, error.message, hint=located["hint"], data=data) from None
     if end.message:
         Screen().say(end.message)
     if wish.usage:
@@ -228,9 +283,10 @@ def _raise_final(refusal: Mapping[str, Any]) -> None:
         raise error
 
 
-def _unwritable(reason: str) -> Failed:
-    return Failed(
-        STORAGE,
-        f"Standard output cannot be written: {reason}.",
-        hint="The answer is kept: ask history show",
-    )
+def _locate(wish: Wish, carried: Carried) -> Map:
+    """Where an answer can be found that did not get where it should: a hint, and data."""
+    if carried.answer is None:
+        return {"hint": None, "data": {}}
+    conversation_id = carried.answer.conversation_id
+    hint = None if wish.ephemeral else f"The answer is kept: ask history show {conversation_id[:8]}"
+    return {"hint": hint, "data": {"conversation_id": conversation_id}}

@@ -10,8 +10,8 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from ask.fast.caller import StdoutClosed, StdoutFailed, write_all
 from ask.fast.caller import say as say_raw
-from ask.fast.caller import write_all
 from ask.terminal import ControlFilter, strip_controls
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
@@ -27,6 +27,10 @@ class Screen:
         raw: leave the answer as it is, if stdout is no terminal.
         quiet: nothing on stderr but errors.
         answer_filter: the state of the control sequences that were begun elsewhere.
+        outlive: go on without stdout when it fails, for the answer is wanted elsewhere too.
+
+    Attributes:
+        failure: why stdout has failed.
     """
 
     def __init__(
@@ -36,7 +40,10 @@ class Screen:
         quiet: bool = False,
         verbose: bool = False,
         answer_filter: ControlFilter | None = None,
+        outlive: bool = False,
     ) -> None:
+        self.failure: StdoutClosed | StdoutFailed | None = None
+        self._outlive = outlive
         self.quiet = quiet
         self.verbose = verbose
         self._styled = os.isatty(2)
@@ -53,12 +60,22 @@ class Screen:
             return
         self.end_side()
         shown = text if self._filter is None else self._filter.feed(text)
-        write_all(1, shown.encode(errors="replace"))
+        self._write(shown)
 
     def show_record(self, record: Mapping[str, Any]) -> None:
         """One line of JSON on stdout."""
         self.end_side()
-        write_all(1, f"{encode_record(record)}\n".encode(errors="replace"))
+        self._write(f"{encode_record(record)}\n")
+
+    def _write(self, text: str) -> None:
+        if self.failure is not None:
+            return
+        try:
+            write_all(1, text.encode(errors="replace"))
+        except (StdoutClosed, StdoutFailed) as failure:
+            if not self._outlive:
+                raise
+            self.failure = failure
 
     def show_reasoning(self, text: str) -> None:
         """What the model thinks aloud: dimmed, on a terminal only."""

@@ -155,3 +155,20 @@ def test_many_texts_together_do_not_burst_a_message(lone_home: Path) -> None:
     with FakeDaemon(lone_home), connect() as client:
         parts = send_parts(client, texts)
     assert [part["type"] for part in parts] == ["text", "text", "blob", "blob"]
+
+
+def test_a_binary_input_is_refused_like_a_file(stdin: int, carried: Carried) -> None:
+    os.write(stdin, b"a\0b")
+    os.close(stdin)
+    with pytest.raises(Failed, match="Standard input is binary") as caught:
+        read("hi", carried=carried)
+    assert (caught.value.code, caught.value.data["reason"]) == (2, "bad_input")
+
+
+def test_an_input_that_is_late(stdin: int, carried: Carried) -> None:
+    os.write(stdin, b"begun")
+    carried.deadline = 0.0
+    with pytest.raises(Failed, match="while standard input was read") as caught:
+        read("hi", carried=carried)
+    os.close(stdin)
+    assert caught.value.code == 124

@@ -276,3 +276,14 @@ def test_a_time_limit_is_for_reading_too(
             assert process.stderr is not None
             assert b"while standard input was read" in process.stderr.read()
     assert daemon.asked("turn/start") == []
+
+
+@pytest.mark.parametrize("way", [[], ["--usage"]])
+def test_a_binary_input_is_refused(
+    lone_home: Path, environ: dict[str, str], way: list[str]
+) -> None:
+    with FakeDaemon(lone_home) as daemon:
+        done = ask("hi", *way, environ=environ, stdin=b"a\0b")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"Standard input is binary" in done.stderr
+    assert daemon.requests == []

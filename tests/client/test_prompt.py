@@ -130,11 +130,14 @@ def test_extract_prints_the_block_alone(lone_home: Path, capfd: Captured) -> Non
 
 def test_extract_without_a_block(lone_home: Path, capfd: Captured) -> None:
     with (
-        FakeDaemon(lone_home, answer("no code")),
+        FakeDaemon(lone_home, answer("no code")) as daemon,
         pytest.raises(Failed, match="no code block") as caught,
     ):
         ask(extract=True)
     assert caught.value.code == 1
+    (conversation_id,) = daemon.events
+    assert caught.value.hint == f"The answer is kept: ask history show {conversation_id[:8]}"
+    assert caught.value.data == {"reason": "no_code_block", "conversation_id": conversation_id}
     assert capfd.readouterr().out == ""
 
 
@@ -210,11 +213,140 @@ def test_a_full_disk_is_said(lone_home: Path, stdout: None) -> None:
     os.dup2(full, 1)
     os.close(full)
     with (
-        FakeDaemon(lone_home, answer("x")),
+        FakeDaemon(lone_home, answer("x")) as daemon,
         pytest.raises(Failed, match="No space left") as caught,
     ):
         ask()
+    (conversation_id,) = daemon.events
     assert caught.value.code == 74
+    assert caught.value.hint == f"The answer is kept: ask history show {conversation_id[:8]}"
+    assert caught.value.data["reason"] == "output_failed"
+
+
+def test_a_file_gets_the_answer_that_the_screen_could_not(
+    lone_home: Path, tmp_path: Path, stdout: None
+) -> None:
+    """On a full disk, and when the reader has left; the code still tells."""
+    full = os.open("/dev/full", os.O_WRONLY)
+    os.dup2(full, 1)
+    os.close(full)
+    path = tmp_path / "out"
+    with (
+        FakeDaemon(lone_home, answer("one two", "one ", "two")),
+        pytest.raises(Failed, match="No space left"),
+    ):
+        ask(output=str(path))
+    assert path.read_text() == "one two\n"
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 1)
+    path.unlink()
+    (lone_home.parent / "askd.sock").unlink(missing_ok=True)
+    with FakeDaemon(lone_home, answer("three")):
+        assert ask(output=str(path), as_json=True) == 141
+    assert path.read_text() == "three\n"
+
+
+def test_a_failed_turn_keeps_its_code_and_the_file(
+    lone_home: Path, tmp_path: Path, stdout: None
+) -> None:
+    full = os.open("/dev/full", os.O_WRONLY)
+    os.dup2(full, 1)
+    os.close(full)
+    path = tmp_path / "out"
+    path.write_text("old")
+
+    def play(stage: Stage) -> None:
+        stage.delta("ne")
+        stage.finish("failed", 5, message="Slow down.")
+
+    with FakeDaemon(lone_home, play):
+        assert ask(output=str(path)) == 5
+    assert path.read_text() == "old"
+
+
+def test_a_file_that_takes_nothing_is_said_with_where_the_answer_is(lone_home: Path) -> None:
+    with (
+        FakeDaemon(lone_home, answer("x")) as daemon,
+        pytest.raises(Failed, match="/dev/full cannot be written: No space left") as caught,
+    ):
+        ask(output="/dev/full")
+    (conversation_id,) = daemon.events
+    assert caught.value.code == 74
+    assert conversation_id[:8] in str(caught.value.hint)
+    assert caught.value.data == {"reason": "output_failed", "conversation_id": conversation_id}
+
+
+def test_what_is_not_kept_is_not_promised(lone_home: Path) -> None:
+    with FakeDaemon(lone_home, answer("x")), pytest.raises(Failed, match="No space") as caught:
+        ask(output="/dev/full", ephemeral=True)
+    assert caught.value.hint is None
+
+
+@pytest.mark.parametrize(("raw", "content"), [(False, "red\n"), (True, "\x1b[31mred\x1b[0m\n")])
+def test_a_file_gets_what_a_pipe_gets(
+    lone_home: Path, tmp_path: Path, raw: bool, content: str
+) -> None:
+    path = tmp_path / "out"
+    with FakeDaemon(lone_home, answer("\x1b[31mred\x1b[0m")):
+        ask(output=str(path), raw=raw)
+    assert path.read_text() == content
+
+
+# ---- what cannot be asked ----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wish", "text"),
+    [
+        ({"key": ""}, "A key has 1 to 128 printable"),
+        ({"key": " "}, "A key has 1 to 128 printable"),
+        ({"key": "a\nb"}, "A key has 1 to 128 printable"),
+        ({"key": "k" * 129}, "A key has 1 to 128 printable"),
+        ({"session": "no\udcff"}, "The conversation's name is not valid UTF-8"),
+        ({"model": "no\udcff"}, "The model's name is not valid UTF-8"),
+        ({"system": "no\udcff"}, "The system prompt is not valid UTF-8"),
+        ({"output": ""}, "-o needs a file"),
+        ({"files": ("",)}, "-f needs a file"),
+        ({"files": ("/no\udcff",)}, "/no\ufffd cannot be read: No such file"),
+    ],
+)
+def test_nothing_is_sent_of_what_cannot_be_asked(
+    lone_home: Path, wish: dict[str, Any], text: str
+) -> None:
+    with FakeDaemon(lone_home) as daemon, pytest.raises(Failed, match=text) as caught:
+        ask(**wish)
+    assert caught.value.code == 2
+    assert caught.value.data["reason"] in ("usage", "bad_input", "bad_output")
+    assert daemon.requests == []
+
+
+def test_a_prompt_that_was_taken_back_is_said(
+    lone_home: Path, capfd: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the line in which the terminal has shown ^C is ended."""
+    monkeypatch.setattr(os, "isatty", lambda descriptor: descriptor == 2)
+    carried = Carried("k")
+    carried.answer = Answer({"conversation_id": "c" * 36, "turn_id": "t", "seq": 2})
+    carried.answer.ended = {"outcome": "withdrawn", "code": 1}
+    carried.interrupted = True
+    assert ask(carried) == 130
+    assert capfd.readouterr() == ("", f"\nThe prompt was taken back.\n{'c' * 8}\n")
+
+
+def test_the_line_is_ended_when_the_time_is_up(
+    lone_home: Path, capfd: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ask.follow.STOP_LIMIT_S", 0.02)
+    monkeypatch.setattr("ask.follow.STOP_AFTER_S", 0.02)
+
+    def play(stage: Stage) -> None:
+        stage.start()
+        stage.delta("so far")
+        stage.wait_for("turn/interrupt")
+
+    with FakeDaemon(lone_home, play), pytest.raises(Failed) as caught:
+        ask(timeout_s=0.2)
+    assert caught.value.code == 124
+    assert capfd.readouterr().out == "so far\n"
 
 
 # ---- what the short way has done ---------------------------------------------------

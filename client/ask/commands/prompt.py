@@ -65,7 +65,7 @@ class Seconds(click.ParamType[float]):
         except ValueError:
             seconds = math.nan
         if not 0 < seconds < math.inf:
-            self.fail(f"{value!r} is not a number of seconds above zero", param, ctx)
+            self.fail(f"{value!r} is not a number of seconds above zero.", param, ctx)
         return seconds
 
 
@@ -107,7 +107,7 @@ class Seconds(click.ParamType[float]):
 @click.option("--fail-busy", is_flag=True, help="Exit with 8 if the conversation is busy.")
 @click.option("--timeout", "timeout_s", type=Seconds(), metavar="S", help="Stop after S seconds.")
 @click.option("--ephemeral", is_flag=True, help="Keep nothing on the disk.")
-@click.option("--key", metavar="UUID", help="The same key is the same turn: for scripts.")
+@click.option("--key", metavar="TEXT", help="The same key is the same turn: for scripts.")
 @click.option("-v", "--verbose", is_flag=True, help="Say what happens.")
 @click.pass_context
 def prompt_command(

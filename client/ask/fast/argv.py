@@ -14,6 +14,9 @@ RESERVED = frozenset(
 )
 """The keys of `ask.commands.COMMANDS`, which would cost a module to import."""
 
+KEY_LENGTH = 128
+"""The longest key of a prompt; the daemon takes no longer one."""
+
 _FLAGS = {
     "-c": "again",
     "--continue": "again",
@@ -89,6 +92,8 @@ def read_prompt(arguments: list[str]) -> Words | None:
     words.text = " ".join(text)
     if "@" in words.text or (words.again and words.session) or (words.queue and words.fail_busy):
         return None
+    if words.key is not None and not is_key(words.key):
+        return None
     if words.timeout is not None and not is_plain_number(words.timeout):
         return None
     return words
@@ -101,6 +106,11 @@ def read_status(arguments: list[str]) -> bool | None:
     if arguments == ["daemon", "status", "--json"]:
         return True
     return None
+
+
+def is_key(text: str) -> bool:
+    """Whether a prompt can have this key: printable characters, not only blanks, 128 at most."""
+    return len(text) <= KEY_LENGTH and text.isprintable() and not text.isspace() and text != ""
 
 
 def is_plain_number(text: str) -> bool:

@@ -238,6 +238,11 @@ def say(text: str) -> None:
         return
 
 
+def queued(position: int) -> str:
+    """What a person is told who has to wait."""
+    return f"Queued: {position} turn{'s' if position > 1 else ''} before this one.\n"
+
+
 def is_interactive() -> bool:
     """Whether a person is there who could answer a question."""
     return os.isatty(0) and os.isatty(2)
@@ -307,6 +312,8 @@ def build_request(
         frame = codec.encode([0, START_ID, "turn/start", [params]])
     except UnicodeError:
         return None  # bytes that are no text, in a prompt or in a directory's name
+    if stdin is not None and b"\0" in stdin:
+        return None  # no text
     if not parts or (words.again and terminal is None) or len(frame) > codec.MESSAGE_LIMIT_BYTES:
         return None
     if len(words.text.encode()) > INPUT_LIMIT_BYTES:

@@ -7,6 +7,11 @@ library writes (property tests, both ways). Every message is bounded.
 
 import sys
 
+TYPE_CHECKING = False  # what mypy believes of the name; importing `typing` would cost 2 ms
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
 MESSAGE_LIMIT_BYTES = 1024 * 1024
 NESTING_LIMIT = 32
 CONTAINER_LIMIT = 20_000
@@ -219,3 +224,11 @@ class Decoder:
                 raise BadMessage("a map's key that is no string, or stands there twice")
             found[key], at = self._read(at, depth + 1)
         return found, at
+
+
+def needs_blob(event: "Mapping[str, Any]") -> bool:
+    """Whether an answer's text is too large to stand in its event."""
+    item = event.get("item") or {}
+    return item.get("type") == "assistant_message" and any(
+        part.get("type") != "text" for part in item.get("parts", ())
+    )

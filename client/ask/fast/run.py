@@ -261,7 +261,7 @@ class _Turn:
                 return carried  # it is shown dimmed
             self.write(answer.read_delta(params))
         elif method == "event":
-            if needs_blob(params):
+            if codec.needs_blob(params):
                 return carried
             self.write(answer.read_event(params))
             if answer.ended is not None:
@@ -293,7 +293,7 @@ class _Turn:
                 return carried
             carried.answer = Answer(result)
             if result.get("position") and not self.words.quiet:
-                caller.say(queued(result["position"]))
+                caller.say(caller.queued(result["position"]))
             if result.get("position") and self.words.timeout is not None:
                 return carried  # its time may be over before its turn has begun
             if carried.interrupted:
@@ -345,16 +345,3 @@ class _Turn:
             data = "".join(self.ready).encode()
             self.ready.clear()
             caller.write_all(1, data)
-
-
-def queued(position: int) -> str:
-    """What a person is told who has to wait."""
-    return f"Queued: {position} turn{'s' if position > 1 else ''} before this one.\n"
-
-
-def needs_blob(event: "Mapping[str, Any]") -> bool:
-    """Whether an answer's text is too large to stand in its event."""
-    item = event.get("item") or {}
-    return item.get("type") == "assistant_message" and any(
-        part.get("type") != "text" for part in item.get("parts", ())
-    )

@@ -85,7 +85,9 @@ class HelloResult:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnStart:
     target: Target
-    key: Annotated[str, "a UUID made by the client: the same key is the same turn"]
+    key: Annotated[
+        str, "1 to 128 characters made by the client, best a UUID: the same key is the same turn"
+    ]
     parts: list[PromptPart]
     options: TurnOptions = TurnOptions()
     busy: Annotated[Literal["queue", "fail"], "when a turn is running or queued"] = "queue"

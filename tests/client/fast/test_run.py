@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ask.fast.argv import read_prompt
-from ask.fast.run import Answer, Carried, needs_blob, run_prompt
+from ask.fast.codec import needs_blob
+from ask.fast.run import Answer, Carried, run_prompt
 from tests.fakes.daemon import FakeDaemon, Refusal, Script, Stage, answer
 
 Run = Callable[..., "int | Carried"]
