@@ -238,7 +238,7 @@ def test_a_person_sees_once_what_others_say_meanwhile(daemon: FakeDaemon, home: 
         person.wait_for("> ")
         person.type("/help\n")
         assert person.wait_for("/help    ").strip() == "/help"
-        person.wait_for("Ctrl-C stops an answer.\n")
+        person.wait_for("Ctrl-C stops an answer.\n> ")
         assert person.leave() == 0
         assert "You said" not in person.shown
         assert "User" not in person.shown
