@@ -205,3 +205,12 @@ def test_errors_as_json_are_on_standard_output(world: World) -> None:
     assert error["type"] == "error"
     assert error["code"] == 2
     assert error["message"]
+
+
+def test_an_unknown_model_is_refused_where_it_is_named(world: World) -> None:
+    assert_sentence(world.ask("models", "default", "nowhere/model"), 2, "nowhere")
+    assert_sentence(world.ask("new", "-m", "nowhere/model", "x"), 2, "nowhere")
+    assert json.loads(world.ok("history", "list", "--json").out) == []
+    world.ok("models", "default", "openai/fake")
+    world.ok("new", "-m", "openai/fake", "x")
+    assert_sentence(world.ask("models", "default", ""), 2)

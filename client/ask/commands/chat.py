@@ -21,6 +21,7 @@ from ask.commands.calls import (
     read_events,
     resolve,
     start_turn,
+    take_caller,
     write_text,
 )
 from ask.commands.help import Command, Example
@@ -288,8 +289,10 @@ class Chat:
     def _begin(self, client: "Client") -> str:
         """The conversation's id; it is created by the first thing that needs it."""
         if self.conversation_id is None:
+            caller = take_caller() if self._options.get("model") else {}
             created = client.call(
-                "conversation/create", {**self._options, "terminal": find_terminal(os.environ)}
+                "conversation/create",
+                {**self._options, **caller, "terminal": find_terminal(os.environ)},
             )
             self.conversation_id = str(created["id"])
         return self.conversation_id

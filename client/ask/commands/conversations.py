@@ -20,6 +20,7 @@ from ask.commands.calls import (
     open_client,
     resolve,
     resolve_here,
+    take_caller,
 )
 from ask.commands.help import Command, Example
 from ask.protocol import errors
@@ -77,9 +78,10 @@ def new_command(name: str | None, model: str | None, system: str | None, as_json
     The next `ask -c` in this terminal goes to it.
     """
     with open_client() as client:
+        wanted = {"name": name, "model": model, "system": system}
+        caller = {} if model is None else take_caller()  # whether there is such a model
         summary = client.call(
-            "conversation/create",
-            {"name": name, "model": model, "system": system, "terminal": find_terminal(os.environ)},
+            "conversation/create", {**wanted, **caller, "terminal": find_terminal(os.environ)}
         )
     click.echo(json.dumps(summary) if as_json else summary["id"])
 

@@ -74,7 +74,10 @@ def default_command(name: str | None, unset: bool, as_json: bool) -> None:
         raise click.UsageError("Give a NAME or --unset, not both.")
     with open_client() as client:
         if name is not None or unset:
-            settings = client.call("config/write", {"key": "default_model", "value": name})
+            caller = {} if name is None else take_caller()  # whether there is such a model
+            settings = client.call(
+                "config/write", {"key": "default_model", "value": name, **caller}
+            )
             click.echo(f"Written: {settings['path']}", err=True)
             if as_json:
                 click.echo(json.dumps({"name": name, "source": "config" if name else None}))

@@ -62,6 +62,16 @@ def test_version(capsys: Captured) -> None:
             "did you mean: ask -- history of rome",
         ),
         (
+            ["history", "lsit"],  # a slip, and no prompt
+            "No such command 'lsit'. Did you mean 'list'?",
+            "Try: ask history --help",
+        ),
+        (
+            ["--timeout", "soon", "hi"],
+            "Invalid value for '--timeout': 'soon' is not a number of seconds above zero.",
+            "Try: ask --help",
+        ),
+        (
             ["-s", "work", "list"],
             "'list' is a command, and -s belongs to a prompt.",
             "did you mean: ask -s work -- list",
@@ -208,3 +218,8 @@ def test_a_turn_that_failed_ends_its_json_with_its_end(lone_home: Path, capfd: C
         assert main(["hi", "--json"]) == 5
     lines = capfd.readouterr().out.splitlines()
     assert json.loads(lines[-1])["type"] == "turn_finished"
+
+
+def test_wrong_words_have_a_reason_for_programs(lone_home: Path, capfd: Captured) -> None:
+    assert main(["--json", "--colour", "hi"]) == 2
+    assert json.loads(capfd.readouterr().out)["data"] == {"reason": "usage"}
