@@ -42,7 +42,9 @@ def test_the_default_is_found_or_set(daemon: FakeDaemon, ask: Ask) -> None:
     assert result.out == "fake/echo\n"
     assert "ask models default NAME" in result.err
     assert ask("models", "default", "work/x").code == 0
-    assert daemon.called("config/write") == [{"key": "default_model", "value": "work/x"}]
+    (written,) = daemon.called("config/write")
+    assert (written["key"], written["value"]) == ("default_model", "work/x")
+    assert set(written) == {"key", "value", "env", "secrets"}
     result = ask("models", "default")
     assert (result.out, result.err) == ("work/x\n", "")
     assert json.loads(ask("models", "default", "--json").out) == {

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ask.fast.argv import read_prompt
 from ask.fast.codec import needs_blob
-from ask.fast.run import Answer, Carried, run_prompt
+from ask.fast.run import DETACHED, Answer, Carried, run_prompt
 from tests.fakes.daemon import FakeDaemon, Refusal, Script, Stage, answer
 
 Run = Callable[..., "int | Carried"]
@@ -475,8 +475,15 @@ class Left(BaseException):
     ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 143), (signal.SIGINT, 130)]
 )
 def test_leaving(
-    lone_home: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, code: int
+    lone_home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    number: signal.Signals,
+    code: int,
 ) -> None:
+    """A second Ctrl-C says what it did, below the ^C of the terminal."""
+    monkeypatch.setattr(os, "isatty", lambda descriptor: descriptor == 2)
+
     def leave(status: int) -> None:
         raise Left(status)
 
@@ -492,6 +499,7 @@ def test_leaving(
     with FakeDaemon(lone_home, play) as daemon, pytest.raises(Left, match=str(code)):
         run("hi")
     assert len(daemon.asked("turn/interrupt")) == (number == signal.SIGINT)
+    assert capfd.readouterr().err == (f"\n{DETACHED}" if number == signal.SIGINT else "")
 
 
 def test_a_lost_connection_cannot_be_asked_to_stop(
