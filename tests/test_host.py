@@ -107,3 +107,13 @@ async def test_a_file_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> No
     daemon = make_daemon(tmp_path / "in-the-way" / "config.toml")
     with pytest.raises(StorageFailed, match="cannot be written"):
         await daemon.write_config("default_model", "a/b")
+
+
+async def test_the_data_directory_is_known_by_any_path(tmp_path: Path) -> None:
+    daemon = make_daemon(tmp_path / "c")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path)
+    assert daemon.serves(str(tmp_path))
+    assert daemon.serves(str(tmp_path / "link"))
+    assert not daemon.serves(str(tmp_path / "other"))
+    assert not daemon.serves("/nowhere/at\0all")

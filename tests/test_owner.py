@@ -58,3 +58,12 @@ def test_a_symlink_is_not_followed(tmp_path: Path) -> None:
     with pytest.raises(StorageFailed):
         Ownership(tmp_path / "askd.lock", tmp_path / "owner.json")
     assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_note_that_cannot_be_removed_stops_nobody(tmp_path: Path) -> None:
+    lock, note = tmp_path / "askd.lock", tmp_path / "owner.json"
+    note.mkdir()  # as good as a read-only directory, also for root
+    with Ownership(lock, note) as owner:
+        owner.withdraw()
+    with Ownership(lock, note):
+        pass

@@ -141,6 +141,13 @@ class Daemon:
         self.settings, self.warning = settings, None
         self._apply(settings)
 
+    def serves(self, data: str) -> bool:
+        """Whether this is the data directory that is served here, by whatever path."""
+        try:
+            return os.path.samefile(data, self._data)
+        except (OSError, ValueError):
+            return False
+
     def refresh(self) -> None:
         """Reload if the file has changed: who asks next gets what the file says now."""
         if _stamp(self._config_file) != self._seen:

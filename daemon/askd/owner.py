@@ -8,6 +8,7 @@ listens, for clients whose environment does not (`env -i`, cron).
 import errno
 import fcntl
 import json
+import logging
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,6 +18,8 @@ import trio
 
 from askd.errors import StorageFailed
 from askd.files import PRIVATE_FILE, make_private_directory, replace_file
+
+log = logging.getLogger(__name__)
 
 TAKEOVER_LIMIT_S = 40.0
 """How long a daemon on its way out may hold the data directory: its drain, and a margin."""
@@ -78,8 +81,12 @@ class Ownership:
             raise StorageFailed(f"{self._note_file} cannot be written: {error.strerror}.") from None
 
     def withdraw(self) -> None:
-        """We are leaving: clients that come now look for our successor. Harmless if done before."""
-        self._note_file.unlink(missing_ok=True)
+        """We are leaving: clients that come now look for our successor. Never fails."""
+        try:
+            self._note_file.unlink(missing_ok=True)
+        except OSError as error:
+            # A directory that has become read-only: the lock still says who owns it.
+            log.warning("The owner's note stays: %s", error)
 
     def __enter__(self) -> "Ownership":
         return self

@@ -142,6 +142,9 @@ class FakeHost:
         self.draining = True
         self.told.append(("stop", wait_s))
 
+    def serves(self, data: str) -> bool:
+        return data == "/d"
+
     def refresh(self) -> None:
         self.refreshed += 1
 

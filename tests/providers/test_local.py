@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 import trio
+import trio.testing
 from trio.testing import wait_all_tasks_blocked
 
 from askd.core.items import Text, UserMessage
@@ -188,3 +189,17 @@ def test_names() -> None:
     assert (model.name, model.context_tokens) == ("Big.Q4", 100)
     model.configure(LocalConfig())
     assert model.name == "smollm2-135m"
+
+
+async def test_a_child_that_was_silent_for_too_long_is_replaced() -> None:
+    model = local()
+    async with keeping(model):
+        async with model.use(Reports()) as first:
+            pass
+        with pytest.raises(Unavailable):
+            async with model.use(Reports()):
+                raise Unavailable("local sent nothing for 60 seconds", data={"final": True})
+        await trio.testing.wait_all_tasks_blocked()
+        async with model.use(Reports()) as second:
+            assert second.base_url != first.base_url or second.api_key != first.api_key
+            assert await ask(second, "ECHO:alive") == "alive"

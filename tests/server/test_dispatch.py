@@ -87,3 +87,16 @@ async def test_parameters_are_checked_before_the_handler() -> None:
         assert (caught.value.code, caught.value.reason) == (2, "bad_params")
         assert caught.value.data["field"] == "wait_s"
         assert server.host.told == []
+
+
+async def test_a_client_of_other_data_is_refused_before_it_can_ask() -> None:
+    async with open_server() as server:
+        peer = server.connect()
+        hello = {"client": "c", "version": "1", "protocol": 1}
+        with pytest.raises(Refused) as caught:
+            await peer.call("hello", {**hello, "data": "/elsewhere"})
+        assert (caught.value.code, caught.value.reason) == (69, "other_data")
+        with pytest.raises(Refused) as caught:
+            await peer.call("daemon/status")
+        assert caught.value.reason == "hello_needed"
+        assert await server.connect().call("hello", {**hello, "data": "/d"})

@@ -49,6 +49,7 @@ REASONS: dict[str, int] = {
     "bad_params": USAGE,
     "hello_needed": USAGE,
     "wrong_protocol": NO_DAEMON,
+    "other_data": NO_DAEMON,  # this daemon serves another data directory
     "draining": NO_DAEMON,
     "too_many_connections": BUSY,
     "not_permitted": NO_DAEMON,

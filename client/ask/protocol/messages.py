@@ -71,6 +71,9 @@ class Hello:
     client: Annotated[str, "the program's name"]
     version: Annotated[str, "the program's version"]
     protocol: Annotated[int, "the major version of the protocol that it speaks"]
+    data: Annotated[
+        str | None, "the data directory that is meant; the daemon of another one refuses"
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -62,6 +62,7 @@ class _Launch:
 
     settled: trio.Event = field(default_factory=trio.Event)
     ended: trio.Event = field(default_factory=trio.Event)
+    hung: trio.Event = field(default_factory=trio.Event)
     endpoint: Endpoint | None = None
     error: str = ""
 
@@ -146,6 +147,8 @@ class LocalModel:
                 if isinstance(error, Unavailable):
                     with trio.move_on_after(LAST_WORDS_S):
                         await launch.ended.wait()
+                    if error.data.get("final"):
+                        launch.hung.set()  # it was silent for too long, and would be again
                 if launch.error:
                     raise Unavailable(launch.error) from error
                 raise
@@ -191,6 +194,7 @@ class LocalModel:
                 launch.endpoint, launch.error = await self._load(child)
                 if launch.endpoint is not None:
                     nursery.start_soon(self._watch, child, launch, nursery.cancel_scope)
+                    nursery.start_soon(self._end_if_hung, launch, nursery.cancel_scope)
                     launch.settled.set()
                     await self._wait_until_idle()
                 self._retire(launch)
@@ -242,6 +246,16 @@ class LocalModel:
         status = await child.wait()
         launch.error = (
             f"The embedded model's process ended (status {status}); "
+            "the next prompt starts it again."
+        )
+        logger.warning("%s", launch.error)
+        self._retire(launch)
+        scope.cancel()
+
+    async def _end_if_hung(self, launch: _Launch, scope: trio.CancelScope) -> None:
+        await launch.hung.wait()
+        launch.error = (
+            "The embedded model's process did not answer and was ended; "
             "the next prompt starts it again."
         )
         logger.warning("%s", launch.error)

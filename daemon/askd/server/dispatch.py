@@ -52,9 +52,16 @@ class Dispatch:
             refusal.data |= ours
             return wire.encode_error(refusal), None
         try:
-            peer.client = read_params("hello", params).client
+            hello = read_params("hello", params)
+            if hello.data is not None and not self._house.host.serves(hello.data):
+                raise wire.Refusal(
+                    "other_data",
+                    f"The daemon at this socket serves another data directory than {hello.data}. "
+                    "Set ASK_HOME, or XDG_RUNTIME_DIR, so that each has a socket of its own.",
+                )
         except AskdError as error:
             return wire.encode_error(error), None
+        peer.client = hello.client
         return None, ours
 
     async def answer(self, peer: Peer, method: str, params: Map) -> Outcome:

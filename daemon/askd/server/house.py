@@ -39,6 +39,10 @@ class Host(Protocol):
         """How the daemon is."""
         ...
 
+    def serves(self, data: str) -> bool:
+        """Whether this is the data directory that is served here."""
+        ...
+
     def refresh(self) -> None:
         """Read the settings again if their file has changed; called before each request."""
         ...

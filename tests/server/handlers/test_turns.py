@@ -302,6 +302,17 @@ async def test_another_connections_upload_is_not_there() -> None:
         assert (await refuse(peer, "turn/start", prompt("x", parts=[blob(b"abc")]))).code == 3
 
 
+async def test_a_stored_blob_of_another_size_is_refused() -> None:
+    async with open_server() as server:
+        peer = await server.greet()
+        await put(peer, b"abc")
+        await peer.call("turn/start", prompt("x", parts=[blob(b"abc")]))
+        for size in (-5, 2, 2**60):
+            parts = [blob(b"abc", bytes=size)]
+            error = await refuse(peer, "turn/start", prompt("x", key=f"k{size}", parts=parts))
+            assert error.reason == "bad_blob"
+
+
 async def test_a_blob_of_another_size_is_refused() -> None:
     async with open_server() as server:
         peer = await server.greet()

@@ -39,9 +39,14 @@ async def _load(house: House, peer: Peer, sha256: str) -> bytes:
         return peer.read_blob[1]
     if peer.uploads.has(sha256):
         return peer.uploads.read(sha256)
-    try:
-        content = await house.reader.read_blob(sha256)
-    except NotFound:
-        content = await house.sessions.memory.read_blob(sha256)  # of an ephemeral conversation
+    content = await read_stored(house, sha256)
     peer.read_blob = (sha256, content)
     return content
+
+
+async def read_stored(house: House, sha256: str) -> bytes:
+    """A blob that some conversation holds; raise `NotFound`."""
+    try:
+        return await house.reader.read_blob(sha256)
+    except NotFound:
+        return await house.sessions.memory.read_blob(sha256)  # of an ephemeral conversation

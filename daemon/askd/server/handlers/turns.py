@@ -21,6 +21,7 @@ from askd.core.events import QuestionAnswered
 from askd.core.items import PART_LIMIT_BYTES
 from askd.errors import NotFound, RequestError
 from askd.server import wire
+from askd.server.handlers.blobs import read_stored
 from askd.server.handlers.subscriptions import follow
 from askd.server.house import House
 from askd.server.peer import Answer, Peer
@@ -105,15 +106,23 @@ def digest_of(params: TurnStart) -> str:
 
 
 async def _collect_blobs(house: House, peer: Peer, parts: list[PromptPart]) -> dict[str, bytes]:
-    """The contents that this connection sent for the prompt; others must be stored already."""
+    """The contents that the prompt names, sent on this connection or stored already.
+
+    Stored ones are read too: their size counts against the model's window, and whoever names
+    a size must not be believed.
+    """
     found: dict[str, bytes] = {}
     for part in parts:
         if part.type != "blob" or part.sha256 is None or part.sha256 in found:
             continue
         if peer.uploads.has(part.sha256):
-            found[part.sha256] = peer.uploads.read(part.sha256)
-            if len(found[part.sha256]) != part.bytes:
-                raise wire.Refusal("bad_blob", "turn/start: a blob's size is not what was sent.")
+            content = found[part.sha256] = peer.uploads.read(part.sha256)
+        elif not (part.media_type or "").startswith("text/"):
+            continue  # refused for what it is, whatever it holds
+        else:
+            content = await read_stored(house, part.sha256)
+        if len(content) != part.bytes:
+            raise wire.Refusal("bad_blob", "turn/start: a blob's size is not what was named.")
     return found
 
 
