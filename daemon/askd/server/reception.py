@@ -2,7 +2,7 @@
 
 Only the daemon's own user is; a connection too many hears why. Whatever happens
 on one connection stays there. Those that have yet to say hello are few, and the
-oldest of them makes room, so that silent peers cannot keep the others out.
+silent ones among them make room, so that they cannot keep the others out.
 """
 
 import logging
@@ -24,7 +24,7 @@ HANDSHAKES_LIMIT = 16
 HANDSHAKE_PATIENCE_S = 0.05
 """How long the next one waits for a place: whoever has written hello is heard by then."""
 SILENCE_S = 0.2
-"""One that has been silent this long makes room if others wait."""
+"""Those that have been silent this long make room if others wait."""
 REFUSAL_S = 0.5
 """How long a connection too many may take to say which request it wants refused."""
 
@@ -72,10 +72,11 @@ class Reception:
         while len(self._handshakes) >= HANDSHAKES_LIMIT:
             with trio.move_on_after(HANDSHAKE_PATIENCE_S) as patience:
                 await self._moved.wait()
-            since, scope = next(iter(self._handshakes.values()), (0.0, None))
-            silent = trio.current_time() - since >= SILENCE_S
-            if patience.cancelled_caught and silent and scope is not None:
-                scope.cancel()
+            if patience.cancelled_caught:
+                # All of them at once: whoever waits behind hundreds would wait for minutes.
+                for since, scope in self._handshakes.values():
+                    if trio.current_time() - since >= SILENCE_S:
+                        scope.cancel()
                 await trio.lowlevel.checkpoint()
 
     async def welcome(self, stream: trio.SocketStream, dispatch: Dispatch) -> None:
