@@ -8,16 +8,17 @@ and `daemon/drain`, and it prints nothing of what it carries.
 import os
 import select
 import socket
-import struct
 import sys
 import time
 from collections import deque
 from collections.abc import Mapping
+from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
-import ask
-from ask.exits import NO_DAEMON, Failed
+from ask.exits import Failed
+from ask.fast import caller
+from ask.listener import Listener, NoDaemon, find_listener
 from ask.paths import Paths
 from ask.protocol import PROTOCOL
 from ask.protocol.frames import (
@@ -29,8 +30,6 @@ from ask.protocol.frames import (
     encode_request,
 )
 
-CONNECT_LIMIT_S = 5.0
-"""A listener whose queue is full is asked again this long."""
 ANSWER_LIMIT_S = 30.0
 """The longest a daemon may take to answer a request that does not wait for a model."""
 GREETING_LIMIT_S = 10.0
@@ -41,7 +40,8 @@ RECEIVE_BYTES = 64 * 1024
 DRAIN_LIMIT_S = 25.0
 """How long the turns of a daemon that is replaced may take to end (it takes 20 s at most)."""
 
-_PEER_CREDENTIALS = struct.Struct("3i")
+UNREAD_ID = 0
+"""The id of the answer to a message that the daemon could not read: it knows no better one."""
 
 
 class RpcError(Failed):
@@ -54,13 +54,6 @@ class RpcError(Failed):
     def reason(self) -> str:
         """The word for programs, as in `ask.protocol.errors.REASONS`."""
         return str(self.data.get("reason", "internal"))
-
-
-class NoDaemon(Failed):
-    """There is no daemon, it cannot be started, or it is not ours."""
-
-    def __init__(self, message: str, *, hint: str | None = None, code: int = NO_DAEMON) -> None:
-        super().__init__(code, message, hint=hint, data={"reason": "no_daemon"})
 
 
 class ConnectionLost(NoDaemon):
@@ -111,34 +104,38 @@ class Client:
         """
         environ = os.environ if environ is None else environ
         paths = Paths.of(environ)
-        client = cls(_reach(paths, environ, start=start))
         # One that systemd, or another client, is just starting has its socket before it answers.
         limit_s = ANSWER_LIMIT_S if start else GREETING_LIMIT_S
-        try:
-            if client.greet(limit_s=limit_s):
-                return client
-            client._drain()
-        except Silent:
+        stale: str | None = None
+        replaced = False
+        while True:
+            stream, place = _reach(paths, environ, start=start, stale=stale)
+            client = cls(stream)
+            try:
+                if client.greet(environ, limit_s=limit_s):
+                    return client
+                if replaced:
+                    raise NoDaemon("A daemon of another protocol could not be replaced.")
+                client._drain()
+                replaced = True
+            except Silent:
+                client.close()
+                raise Silent((paths.read_owner() or {}).get("pid")) from None
+            except RpcError as error:
+                client.close()
+                noted = place != str(paths.sockets[0]) and stale is None
+                if error.reason != "other_data" or not noted:
+                    raise
+                stale = place  # what our note names is another one's by now: ours is not there
+            except BaseException:
+                client.close()
+                raise
             client.close()
-            raise Silent((paths.read_owner() or {}).get("pid")) from None
-        except BaseException:
-            client.close()
-            raise
-        client.close()
-        client = cls(_reach(paths, environ, start=start))
-        if client.greet():
-            return client
-        client.close()
-        raise NoDaemon("A daemon of another protocol is running and could not be replaced.")
 
-    def greet(self, *, limit_s: float = ANSWER_LIMIT_S) -> bool:
+    def greet(self, environ: Mapping[str, str], *, limit_s: float = ANSWER_LIMIT_S) -> bool:
         """Say hello; false: the daemon speaks an older protocol and should be replaced."""
         try:
-            self.hello = self.call(
-                "hello",
-                {"client": "ask", "version": ask.__version__, "protocol": PROTOCOL},
-                limit_s=limit_s,
-            )
+            self.hello = self.call("hello", caller.introduce(environ), limit_s=limit_s)
         except RpcError as error:
             if error.reason != "wrong_protocol":
                 raise
@@ -175,25 +172,25 @@ class Client:
         try:
             self._stream.sendall(frame)
         except OSError as error:
+            self._find_refusal()
             raise ConnectionLost() from error
         return self._last_id
+
+    def _find_refusal(self) -> None:
+        """It may have said why, before it left, what it read of a message makes no sense."""
+        with suppress(ConnectionLost):
+            while UNREAD_ID not in self._answers and self._read(0.0):
+                pass
+        if UNREAD_ID in self._answers:
+            _unpack(self._answers.pop(UNREAD_ID))
 
     def wait(self, request: int, *, limit_s: float = ANSWER_LIMIT_S) -> dict[str, Any]:
         """Wait for the answer to an earlier `send`."""
         deadline = time.monotonic() + limit_s
-        while request not in self._answers:
+        while request not in self._answers and UNREAD_ID not in self._answers:
             if not self._read(deadline - time.monotonic()):
                 raise Silent
-        answer = self._answers.pop(request)
-        if answer.error is not None:
-            error = answer.error
-            data = error.get("data")
-            raise RpcError(
-                _code_of(error.get("code")),
-                str(error.get("message", "The daemon refused.")),
-                data if isinstance(data, dict) else None,
-            )
-        return answer.result if isinstance(answer.result, dict) else {}
+        return _unpack(self._answers.pop(request if request in self._answers else UNREAD_ID))
 
     def receive(self) -> tuple[str, dict[str, Any]]:
         """The next notification `(method, params)`, however long it takes.
@@ -284,59 +281,28 @@ def _wait_readable(limit_s: float, *descriptors: int | None) -> list[int]:
     return [ready for ready, _ in waiting.poll(max(limit_s, 0.0) * 1000)]
 
 
-def find_listener(paths: Paths) -> socket.socket | None:
-    """Connect to the best socket, else to the one that the owner's file names; None: neither."""
-    places = [str(paths.sockets[0])]
-    owner = paths.read_owner()
-    if owner is not None:
-        places.append(owner["socket"])
-    for place in dict.fromkeys(places):
-        stream = _open(place)
-        if stream is not None:
-            return stream
-    return None
-
-
-def _reach(paths: Paths, environ: Mapping[str, str], *, start: bool) -> socket.socket:
-    stream = find_listener(paths)
-    if stream is not None:
-        return stream
+def _reach(paths: Paths, environ: Mapping[str, str], *, start: bool, stale: str | None) -> Listener:
+    found = find_listener(paths, stale=stale)
+    if found is not None:
+        return found
     if not start:
         raise NoDaemon("No daemon is running.", hint="Start it: ask daemon start")
     from ask.spawn import start_daemon  # only where there is none
 
-    return start_daemon(paths, environ)
+    return start_daemon(paths, environ, stale=stale)
 
 
-def _open(path: str) -> socket.socket | None:
-    """Connect; None: nobody listens there. Raises `NoDaemon` when it is another user's."""
-    deadline = time.monotonic() + CONNECT_LIMIT_S
-    while True:
-        stream = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        stream.settimeout(CONNECT_LIMIT_S)
-        try:
-            stream.connect(path)
-        except BlockingIOError:
-            stream.close()  # its queue is full: a herd is connecting
-            if time.monotonic() > deadline:
-                raise NoDaemon(f"The daemon at {path} accepts no connections.") from None
-            time.sleep(0.01)
-        except OSError as error:
-            stream.close()
-            if "too long" in str(error):
-                raise NoDaemon(f"The socket's path is too long: {path}") from None
-            return None
-        else:
-            _check_peer(stream, path)
-            return stream
-
-
-def _check_peer(stream: socket.socket, path: str) -> None:
-    credentials = stream.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER_CREDENTIALS.size)
-    _, uid, _ = _PEER_CREDENTIALS.unpack(credentials)
-    if uid != os.getuid():
-        stream.close()
-        raise NoDaemon(f"The daemon at {path} belongs to another user (uid {uid}); not used.")
+def _unpack(answer: Response) -> dict[str, Any]:
+    """What was answered; raises `RpcError` for a refusal."""
+    error = answer.error
+    if error is not None:
+        data = error.get("data")
+        raise RpcError(
+            _code_of(error.get("code")),
+            str(error.get("message", "The daemon refused.")),
+            data if isinstance(data, dict) else None,
+        )
+    return answer.result if isinstance(answer.result, dict) else {}
 
 
 def _code_of(value: object) -> int:

@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
-from ask.connection import Client, ConnectionLost, NoDaemon, RpcError
+from ask.connection import Client, ConnectionLost, RpcError
 from ask.exits import DONE, FAILED, INTERRUPTED, STORAGE, TERMINATED, TIME_LIMIT, Failed
 from ask.fast.caller import queued
 from ask.fast.run import DETACHED, GRACE_S, STOP_AFTER_S, Answer, Carried
+from ask.listener import NoDaemon
 from ask.render import Screen
 from ask.signals import TimeIsUp, catch_signals, limit_time
 

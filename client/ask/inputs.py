@@ -19,6 +19,8 @@ from ask.signals import TimeIsUp
 
 INLINE_LIMIT_BYTES = caller.INPUT_LIMIT_BYTES
 """A larger part travels as a blob."""
+FILES_LIMIT = 1000
+"""What one prompt may have attached: a message holds no more parts than its limits allow."""
 INLINE_TOTAL_BYTES = 512 * 1024
 """What all inline parts of one request may have together: the message has 1 MiB."""
 UPLOAD_LIMIT_S = 60.0
@@ -47,6 +49,8 @@ def read_inputs(
     Raises:
         Failed: one cannot be read, is no text, is too large; or there is nothing to ask.
     """
+    if len(files) > FILES_LIMIT:
+        raise _unfit(f"A prompt takes at most {FILES_LIMIT} files, not {len(files)}.")
     inputs: list[Input] = []
     if text.strip():
         try:

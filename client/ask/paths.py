@@ -87,10 +87,12 @@ class Paths:
         """What the owner's file says; None if there is none that makes sense."""
         try:
             owner = json.loads(self.owner_file.read_bytes())
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return None
-        if not isinstance(owner, dict) or not isinstance(owner.get("socket"), str):
+        if not isinstance(owner, dict) or not _is_socket_path(owner.get("socket")):
             return None
+        if type(owner.get("pid", 0)) is not int:
+            del owner["pid"]
         return owner
 
 
@@ -126,6 +128,16 @@ def is_own_directory(path: str, uid: int) -> bool:
     except OSError:
         return False
     return path.startswith("/") and status.st_uid == uid and (status.st_mode & 0o170000) == 0o040000
+
+
+def _is_socket_path(path: object) -> bool:
+    """Whether a socket could be there: an absolute path, of text, short enough."""
+    if not isinstance(path, str) or not path.startswith("/") or "\0" in path:
+        return False
+    try:
+        return len(path.encode()) <= SOCKET_PATH_LIMIT_BYTES
+    except UnicodeEncodeError:
+        return False
 
 
 def _find_directories() -> tuple[Path, Path, Path]:

@@ -8,7 +8,6 @@ never ends a daemon.
 import fcntl
 import importlib.util
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -16,13 +15,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from ask.connection import NoDaemon, find_listener
-from ask.exits import NO_DAEMON, STORAGE, USAGE
+from ask.exits import DONE, NO_DAEMON, STORAGE, USAGE
+from ask.listener import Listener, NoDaemon, find_listener
 from ask.paths import Paths
 from ask.protocol.names import SPAWN_ENVIRONMENT
 
 START_LIMIT_S = 30.0
 """A cold start takes about half a second; a loaded machine and a migration may take longer."""
+REBIND_LIMIT_S = 5.0
+"""A daemon whose socket has been removed binds it again within 2 s; it is waited for longer."""
 FIRST_PAUSE_S = 0.01
 LONGEST_PAUSE_S = 0.2
 TAIL_LINES = 5
@@ -31,8 +32,10 @@ _PLACES = ("ASK_HOME", "ASK_SOCKET")
 TAIL_BYTES = 8 * 1024
 
 
-def start_daemon(paths: Paths, environ: Mapping[str, str]) -> socket.socket:
+def start_daemon(paths: Paths, environ: Mapping[str, str], *, stale: str | None = None) -> Listener:
     """Start the user's daemon, or wait for the client that does; the socket to it.
+
+    `stale`: as of `find_listener`.
 
     Raises:
         NoDaemon: it cannot be started; the message says why.
@@ -43,10 +46,10 @@ def start_daemon(paths: Paths, environ: Mapping[str, str]) -> socket.socket:
             hint=f"Install it: {sys.executable} -m pip install 'askd[local]'",
         )
     with _hold_start_lock(paths.start_lock):
-        stream = find_listener(paths)
-        if stream is not None:
-            return stream
-        return _spawn(paths, environ)
+        found = find_listener(paths, stale=stale)
+        if found is not None:
+            return found
+        return _spawn(paths, environ, stale)
 
 
 @contextmanager
@@ -76,7 +79,7 @@ def _hold_start_lock(path: Path) -> Iterator[None]:
         os.close(descriptor)  # and with it the lock
 
 
-def _spawn(paths: Paths, environ: Mapping[str, str]) -> socket.socket:
+def _spawn(paths: Paths, environ: Mapping[str, str], stale: str | None) -> Listener:
     try:
         log = os.open(paths.log_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
@@ -96,7 +99,7 @@ def _spawn(paths: Paths, environ: Mapping[str, str]) -> socket.socket:
     finally:
         os.close(log)
     try:
-        return _wait_for_socket(child, paths, written)
+        return _wait_for_socket(child, paths, written, stale)
     finally:
         # From here on it lives on its own; without this its Popen would warn that it still runs.
         child.returncode = child.returncode or 0
@@ -114,19 +117,33 @@ def inherit(environ: Mapping[str, str]) -> dict[str, str]:
     return inherited
 
 
-def _wait_for_socket(child: "subprocess.Popen[bytes]", paths: Paths, written: int) -> socket.socket:
+def _wait_for_socket(
+    child: "subprocess.Popen[bytes]", paths: Paths, written: int, stale: str | None
+) -> Listener:
     deadline = time.monotonic() + START_LIMIT_S
     pause = FIRST_PAUSE_S
+    owned = False
     while time.monotonic() < deadline:
         time.sleep(pause)
         code = child.poll()
         # Looked for once more after its end: it may have left because another one is there.
-        stream = find_listener(paths)
-        if stream is not None:
-            return stream
-        if code is not None:
+        found = find_listener(paths, stale=stale)
+        if found is not None:
+            return found
+        if code == DONE and not owned:
+            # Another one owns the data directory. Its socket may be lost: it binds it again.
+            owned, deadline = True, time.monotonic() + REBIND_LIMIT_S
+        elif code is not None and code != DONE:
             raise _explain(code, paths.log_file, written)
         pause = min(2 * pause, LONGEST_PAUSE_S)
+    if owned:
+        pid = (paths.read_owner() or {}).get("pid")
+        known = "" if pid is None else f" (pid {pid})"
+        raise NoDaemon(
+            f"A daemon{known} owns the data directory {paths.data}, "
+            f"but cannot be reached at {paths.sockets[0]}.",
+            hint="See what it does: ask daemon logs",
+        )
     raise NoDaemon(
         f"The daemon was started and did not answer within {START_LIMIT_S:.0f} s.",
         hint=f"See what it does: ask daemon logs ({paths.log_file})",

@@ -3,7 +3,6 @@
 import json
 import os
 import socket
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,9 +11,11 @@ from typing import Any
 import pytest
 
 import ask
-from ask import connection
-from ask.connection import Client, ConnectionLost, NoDaemon, RpcError, connect
+from ask import connection, spawn
+from ask.commands.root import main
+from ask.connection import Client, ConnectionLost, RpcError, connect
 from ask.exits import Failed
+from ask.listener import Listener, NoDaemon, find_listener
 from ask.paths import Paths
 from ask.protocol.frames import encode_response
 from tests.fakes.daemon import FakeDaemon, Peer, Refusal, Stage, answer
@@ -31,8 +32,9 @@ def test_call_and_answer(lone_home: Path) -> None:
     with FakeDaemon(lone_home) as daemon, connect() as client:
         assert client.hello["pid"] == 4711
         assert client.call("daemon/status")["sessions"] == 2
+    data = str(Paths.of(os.environ).data)
     assert daemon.asked("hello") == [
-        {"client": "ask", "version": ask.__version__, "protocol": 1},
+        {"client": "ask", "version": ask.__version__, "protocol": 1, "data": data},
     ]
 
 
@@ -159,6 +161,20 @@ def test_what_is_no_map_is_an_empty_one() -> None:
         assert client.call("daemon/status") == {}
 
 
+@pytest.mark.parametrize("before", [True, False])
+def test_a_message_that_could_not_be_read_is_a_refusal(before: bool) -> None:
+    """The answer to it has the id 0: nothing better was known of it."""
+    ours, theirs = socket.socketpair()
+    said = {"code": 2, "message": "Malformed message: x.", "data": {"reason": "malformed"}}
+    with Client(ours) as client, theirs:
+        theirs.sendall(encode_response(0, said, None))
+        if before:
+            theirs.close()
+        with pytest.raises(RpcError, match="Malformed") as caught:
+            client.call("daemon/status")
+    assert (caught.value.code, caught.value.reason) == (2, "malformed")
+
+
 # ---- where ------------------------------------------------------------------------
 
 
@@ -174,62 +190,53 @@ def test_the_owners_file_says_where_it_listens(lone_home: Path, tmp_path: Path) 
         assert client.hello["pid"] == 4711
 
 
-def test_another_users_daemon_is_not_talked_to(
-    lone_home: Path, monkeypatch: pytest.MonkeyPatch
+def note(place: Path) -> None:
+    """Our data directory's note names this place."""
+    paths = Paths.of(os.environ)
+    paths.data.mkdir(parents=True)
+    paths.owner_file.write_text(json.dumps({"socket": str(place)}))
+
+
+def test_a_note_that_leads_to_another_ones_daemon_is_out_of_date(
+    lone_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with FakeDaemon(lone_home) as daemon:
-        monkeypatch.setattr(os, "getuid", lambda: os.geteuid() + 1)
-        with pytest.raises(NoDaemon, match="another user"):
+    elsewhere = tmp_path / "e" / "askd.sock"
+    note(elsewhere)
+    ours = []
+
+    def start(paths: Paths, environ: object, *, stale: str | None) -> Listener:
+        assert stale == str(elsewhere)
+        ours.append(FakeDaemon(lone_home, data=paths.data).__enter__())
+        found = find_listener(paths, stale=stale)
+        assert found is not None
+        return found
+
+    monkeypatch.setattr(spawn, "start_daemon", start)
+    with FakeDaemon(elsewhere, data=tmp_path / "other") as other:
+        with pytest.raises(NoDaemon, match="No daemon is running"):
             connect(start=False)
-    assert daemon.requests == []
+        assert ours == []
+        with connect():
+            pass
+        assert len(other.asked("hello")) == 2
+    ours[0].__exit__(None, None, None)
+    assert len(ours[0].asked("hello")) == 1
 
 
-def test_a_path_that_no_socket_can_have() -> None:
-    with pytest.raises(NoDaemon, match="too long"):
-        connect({"ASK_SOCKET": "/tmp/" + "x" * 200}, start=False)
-
-
-def test_a_full_queue_is_waited_for(lone_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lone_home.parent.mkdir(parents=True)
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
-        listener.bind(str(lone_home))
-        listener.listen(0)
-        first = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        first.connect(str(lone_home))
-        full, real_sleep = threading.Event(), time.sleep
-
-        def sleep(seconds: float) -> None:
-            full.set()
-            real_sleep(seconds)
-
-        monkeypatch.setattr(time, "sleep", sleep)
-
-        def accept() -> None:
-            assert full.wait(10)
-            for _ in range(2):
-                listener.accept()[0].close()
-
-        thread = threading.Thread(target=accept)
-        thread.start()
-        stream = connection.find_listener(Paths.of(os.environ))
-        assert stream is not None
-        stream.close()
-        thread.join()
-        first.close()
-
-
-def test_a_queue_that_stays_full_is_given_up(
-    lone_home: Path, monkeypatch: pytest.MonkeyPatch
+def test_another_ones_daemon_at_our_place_is_said_and_left_alone(
+    lone_home: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(connection, "CONNECT_LIMIT_S", 0.02)
-    lone_home.parent.mkdir(parents=True)
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
-        listener.bind(str(lone_home))
-        listener.listen(0)
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as first:
-            first.connect(str(lone_home))
-            with pytest.raises(NoDaemon, match="accepts no connections"):
-                connect(start=False)
+    """At once, in the daemon's own sentence, and nothing is started."""
+    monkeypatch.setattr(spawn, "start_daemon", None)
+    monkeypatch.setattr(time, "sleep", None)
+    with FakeDaemon(lone_home, data=tmp_path / "other") as daemon:
+        assert main(["--no-stdin", "hi"]) == 69
+    assert f"Another data directory than {lone_home.parent.parent}" in capfd.readouterr().err
+    assert len(daemon.asked("hello")) == 1
+    assert daemon.asked("turn/start") == []
 
 
 # ---- versions ----------------------------------------------------------------------

@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 
 from ask import connection, follow
-from ask.connection import Client, ConnectionLost, NoDaemon, RpcError, connect
+from ask.connection import Client, ConnectionLost, RpcError, connect
 from ask.exits import Failed
 from ask.fast.run import STOP_AFTER_S, Answer, Carried
 from ask.follow import End, Follower
+from ask.listener import NoDaemon
 from ask.render import Screen
 from tests.fakes.daemon import FakeDaemon, Peer, Refusal, Script, Stage, answer
 

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from ask.commands.root import main
 from ask.connection import connect
 from ask.exits import Failed
 from ask.fast.run import Answer, Carried
-from ask.inputs import INLINE_LIMIT_BYTES, Input, read_inputs, send_parts
+from ask.inputs import FILES_LIMIT, INLINE_LIMIT_BYTES, Input, read_inputs, send_parts
 from ask.protocol.messages import BLOB_LIMIT_BYTES
 from tests.fakes.daemon import FakeDaemon
 
@@ -48,6 +49,20 @@ def test_words_then_files_then_stdin(tmp_path: Path, stdin: int, carried: Carrie
         Input(b"a log", "stdin"),
     ]
     assert carried.stdin == b"a log"
+
+
+def test_a_prompt_has_so_many_files_and_no_more(
+    lone_home: Path, tmp_path: Path, carried: Carried, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("a note")
+    many = [str(path)] * FILES_LIMIT
+    assert len(read("why?", *many, carried=carried, stdin=False)) == FILES_LIMIT + 1
+    with FakeDaemon(lone_home) as daemon:
+        words = [word for each in [*many, "/nowhere"] for word in ("-f", each)]
+        assert main(["--no-stdin", "why?", *words]) == 2
+    assert capfd.readouterr().err == "A prompt takes at most 1000 files, not 1001.\n"
+    assert daemon.requests == []
 
 
 def test_what_the_short_way_has_read_is_not_read_again(stdin: int, carried: Carried) -> None:

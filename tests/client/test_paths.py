@@ -65,6 +65,15 @@ def test_whose_directory_it_is(tmp_path: Path) -> None:
         ("[]", None),
         ('{"socket": 5}', None),
         (None, None),
+        ('{"socket": "/s", "pid": "\\ud800"}', {"socket": "/s"}),
+        ("[" * 100_000, None),
+        ('{"socket": "/\\ud800"}', None),
+        ('{"socket": "/\\udcff"}', None),
+        ('{"socket": "/s\\u0000"}', None),
+        ('{"socket": "s"}', None),
+        ('{"socket": "/' + 107 * "s" + '"}', None),
+        ('{"socket": "/' + 53 * "é" + '"}', {"socket": "/" + 53 * "é"}),
+        ('{"socket": "/' + 54 * "é" + '"}', None),
     ],
 )
 def test_the_owners_file_is_read_leniently(

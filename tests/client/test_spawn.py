@@ -6,11 +6,13 @@ one does is the system tests' concern.
 
 import fcntl
 import importlib.util
+import json
 import os
 import stat
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,9 +20,11 @@ from typing import Any
 import pytest
 
 from ask import spawn
-from ask.connection import NoDaemon, connect
+from ask.connection import connect
+from ask.listener import NoDaemon, find_listener
 from ask.paths import Paths
 from ask.protocol.names import SPAWN_ENVIRONMENT
+from tests.fakes.daemon import FakeDaemon
 
 LISTEN = """
 import os, socket, sys
@@ -134,6 +138,50 @@ def test_a_start_that_fails_is_explained(
     assert caught.value.code == expected
     assert "earlier" not in caught.value.message
     assert caught.value.hint == f"Its log: {log}"
+
+
+def test_an_owner_without_a_socket_is_waited_for(
+    lone_home: Path, askd: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ours finds the data directory taken and leaves; the owner binds its lost path again."""
+    askd("pass")
+    looks = []
+
+    def look(paths: Paths, *, stale: str | None) -> object:
+        looks.append(time.monotonic())
+        if len(looks) == 20:  # some looks after the child's end
+            owner.append(FakeDaemon(lone_home).__enter__())
+        return find_listener(paths, stale=stale)
+
+    owner: list[FakeDaemon] = []
+    monkeypatch.setattr(spawn, "find_listener", look)
+    monkeypatch.setattr(spawn, "LONGEST_PAUSE_S", 0.02)
+    with connect() as client:
+        assert client.hello["pid"] == 4711
+    owner[0].__exit__(None, None, None)
+
+
+@pytest.mark.parametrize(("said", "text"), [({"pid": 4711}, " (pid 4711)"), ({}, "")])
+def test_an_owner_that_stays_out_of_reach_is_named(
+    lone_home: Path,
+    askd: Callable[[str], None],
+    monkeypatch: pytest.MonkeyPatch,
+    said: dict[str, int],
+    text: str,
+) -> None:
+    monkeypatch.setattr(spawn, "REBIND_LIMIT_S", 0.05)
+    paths = Paths.of(os.environ)
+    paths.data.mkdir(parents=True)
+    paths.owner_file.write_text(json.dumps({"socket": str(lone_home), **said}))
+    askd("pass")
+    with pytest.raises(NoDaemon) as caught:
+        connect()
+    assert caught.value.message == (
+        f"A daemon{text} owns the data directory {paths.data}, "
+        f"but cannot be reached at {lone_home}."
+    )
+    assert caught.value.code == 69
+    assert "ask daemon logs" in (caught.value.hint or "")
 
 
 def test_a_start_that_takes_too_long(

@@ -35,7 +35,7 @@ class Refusal(Exception):
 
     def __init__(self, code: int, reason: str, message: str, **data: Any) -> None:
         super().__init__(message)
-        self.error = {"code": code, "message": message, "data": {"reason": reason, **data}}
+        self.error: Map = {"code": code, "message": message, "data": {"reason": reason, **data}}
 
 
 class Dropped(Exception):
@@ -146,6 +146,8 @@ class Peer:
             result = self.daemon.answer(self, method, params, scripts)
         except Refusal as refusal:
             self.send([1, request, refusal.error, None])
+            if refusal.error["data"].get("reason") == "other_data":
+                raise Dropped from None
         else:
             self.send([1, request, None, result])
         for script, turn in scripts:
@@ -207,6 +209,7 @@ class FakeDaemon:
         results: what other methods answer, by name.
         protocol: what it says that it speaks.
         always: what models do when `scripts` has run out.
+        data: the data directory that it serves, and no other; None: whatever is meant.
 
     Attributes:
         raw: all bytes that came, by connection.
@@ -222,6 +225,7 @@ class FakeDaemon:
         results: Map | None = None,
         protocol: int = 1,
         always: Script | None = None,
+        data: Path | None = None,
     ) -> None:
         self.path = path
         self.scripts = list(scripts)
@@ -229,6 +233,7 @@ class FakeDaemon:
         self.results = results or {}
         self.protocol = protocol
         self.always = always
+        self.data = data
         self.raw: list[bytearray] = []
         self.requests: list[tuple[str, Map]] = []
         self.events: dict[str, list[Map]] = {}
@@ -314,6 +319,9 @@ class FakeDaemon:
         }
         if params["protocol"] != self.protocol:
             raise Refusal(69, "wrong_protocol", "Another protocol.", **identity)
+        meant = params.get("data")
+        if self.data is not None and meant is not None and Path(meant) != self.data:
+            raise Refusal(69, "other_data", f"Another data directory than {meant} is served here.")
         return identity
 
     def _accept_turn(self, params: Map, then: list[tuple[Script, Map]]) -> Map:

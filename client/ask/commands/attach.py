@@ -131,7 +131,8 @@ class Attached:
 
     def run(self, typed: int | None) -> None:
         """Follow until nobody wants to any more; `typed` is a descriptor with lines to send."""
-        from ask.connection import Client, ConnectionLost, NoDaemon
+        from ask.connection import Client, ConnectionLost
+        from ask.listener import NoDaemon
 
         client = Client.connect()
         while True:

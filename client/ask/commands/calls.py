@@ -42,13 +42,13 @@ def open_client(*, start: bool = True) -> "Iterator[Client]":
 
 def is_running() -> bool:
     """Whether a daemon of this user listens; starts none."""
-    from ask.connection import find_listener
+    from ask.listener import find_listener
     from ask.paths import Paths
 
-    stream = find_listener(Paths.of(os.environ))
-    if stream is None:
+    found = find_listener(Paths.of(os.environ))
+    if found is None:
         return False
-    stream.close()
+    found.stream.close()
     return True
 
 

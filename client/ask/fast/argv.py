@@ -40,6 +40,11 @@ _VALUES = {
 }
 
 
+TYPE_CHECKING = False  # what mypy believes of the name; importing `typing` would cost 2 ms
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
 class Words:
     """A prompt's command line as understood. Texts are never empty; None: not said."""
 
@@ -68,6 +73,19 @@ class Words:
         self.key: str | None = None
         self.timeout: str | None = None
         self.text = ""
+
+    def list_options(self, environ: "Mapping[str, str]") -> dict[str, object]:
+        """What the command line, and else the caller's `ASK_*` variables, say about the turn."""
+        options: dict[str, object] = {}
+        model = self.model or environ.get("ASK_MODEL")
+        system = self.system or environ.get("ASK_SYSTEM")
+        if model:
+            options["model"] = model
+        if system:
+            options["system"] = system
+        if self.timeout is not None:
+            options["timeout_s"] = float(self.timeout)
+        return options
 
 
 def read_prompt(arguments: list[str]) -> Words | None:

@@ -78,6 +78,27 @@ def first_socket(environ: "Mapping[str, str]") -> str | None:
     return path if len(os.fsencode(path)) <= SOCKET_PATH_LIMIT_BYTES else None
 
 
+def find_data(environ: "Mapping[str, str]") -> str | None:
+    """The data directory that is meant, as `ask.paths` finds it; None: any, or hard to tell."""
+    home = environ.get("ASK_HOME")
+    if environ.get("ASK_SOCKET"):
+        return None  # the daemon at that socket is meant, whatever it serves
+    if home:
+        path = f"{home}/data" if home[0] == "/" else f"{find_directory()}/{home}/data"
+    elif environ.get("XDG_DATA_HOME"):
+        path = f"{environ['XDG_DATA_HOME']}/ask"
+    else:
+        path = f"{environ.get('HOME') or '?'}/.local/share/ask"
+    return path if path[0] == "/" and path.isprintable() else None
+
+
+def introduce(environ: "Mapping[str, str]") -> dict[str, object]:
+    """The parameters of `hello`, for both ways."""
+    data = find_data(environ)
+    meant = {} if data is None else {"data": data}
+    return {"client": "ask", "version": ask.__version__, "protocol": PROTOCOL, **meant}
+
+
 def _is_own_directory(path: str, uid: int) -> bool:
     try:
         status = os.stat(path)
@@ -105,7 +126,7 @@ def open_socket(
     except OSError:
         stream.close()
         return None
-    if _uid_of(peer) != os.getuid():
+    if memoryview(peer).cast("I")[1] != os.getuid():
         stream.close()
         return None
     return stream
@@ -117,10 +138,6 @@ def _limit(stream: "_socket.socket", option: int, limit_s: float) -> None:
     microseconds = int((limit_s - seconds) * 1e6)
     timeval = b"".join([n.to_bytes(8, sys.byteorder) for n in (seconds, microseconds)])
     stream.setsockopt(_socket.SOL_SOCKET, option, timeval)
-
-
-def _uid_of(credentials: bytes) -> int:
-    return memoryview(credentials).cast("I")[1]
 
 
 def take(environ: "Mapping[str, str]", names: tuple[str, ...]) -> dict[str, str]:
@@ -296,7 +313,7 @@ def build_request(
     try:
         parts = list_parts(words.text, (stdin or b"").decode())
         params: dict[str, object] = {"target": target, "key": key, "parts": parts}
-        options = list_options(words, environ)
+        options = words.list_options(environ)
         if options:
             params["options"] = options
         if words.fail_busy:
@@ -318,22 +335,7 @@ def build_request(
         return None
     if len(words.text.encode()) > INPUT_LIMIT_BYTES:
         return None
-    hello = {"client": "ask", "version": ask.__version__, "protocol": PROTOCOL}
-    return codec.encode([0, HELLO_ID, "hello", [hello]]) + frame
-
-
-def list_options(words: "Words", environ: "Mapping[str, str]") -> dict[str, object]:
-    """What the command line, and else the caller's `ASK_*` variables, say about the turn."""
-    options: dict[str, object] = {}
-    model = words.model or environ.get("ASK_MODEL")
-    system = words.system or environ.get("ASK_SYSTEM")
-    if model:
-        options["model"] = model
-    if system:
-        options["system"] = system
-    if words.timeout is not None:
-        options["timeout_s"] = float(words.timeout)
-    return options
+    return codec.encode([0, HELLO_ID, "hello", [introduce(environ)]]) + frame
 
 
 def list_parts(text: str, stdin: str) -> list[object]:

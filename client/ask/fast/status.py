@@ -4,7 +4,6 @@ It prints what the long way prints (a test compares them), and declines what it
 would have to escape.
 """
 
-import ask
 from ask.fast import caller, codec
 
 TYPE_CHECKING = False  # what mypy believes of the name; importing `typing` would cost 2 ms
@@ -38,7 +37,7 @@ def read_status(environ: "Mapping[str, str]") -> "dict[str, Any] | None":
     stream = caller.open_socket(environ, quiet_s=QUIET_S)
     if stream is None:
         return None
-    hello = {"client": "ask", "version": ask.__version__, "protocol": caller.PROTOCOL}
+    hello = caller.introduce(environ)
     request = codec.encode([0, 1, "hello", [hello]]) + codec.encode([0, 2, "daemon/status", [{}]])
     decoder = codec.Decoder()
     answers: list[Any] = []

@@ -52,6 +52,27 @@ def test_a_runtime_directory_of_ones_own_is_used(tmp_path: Path) -> None:
     assert caller.first_socket(environ) == str(tmp_path / "ask" / "askd.sock")
 
 
+bases = st.sampled_from(["", "/a", "/a//b/", "/a/../b", "rel", "./r", " ", "/é", "~/x", "/a\udcff"])
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(socket_path=places, home=bases, shared=bases, user=bases)
+def test_the_data_directory_is_the_one_of_the_paths(
+    monkeypatch: pytest.MonkeyPatch, socket_path: str, home: str, shared: str, user: str
+) -> None:
+    said = {"ASK_SOCKET": socket_path, "ASK_HOME": home, "XDG_DATA_HOME": shared, "HOME": user}
+    with monkeypatch.context() as patch:
+        for name, value in said.items():
+            patch.setenv(name, value) if value else patch.delenv(name, raising=False)
+        found = caller.find_data(os.environ)
+        if found is not None:
+            assert Path(found) == paths.Paths.of(os.environ).data
+    if socket_path:
+        assert found is None
+    elif home in ("/a", "rel") or (not home and (shared == "/a" or (not shared and user == "/a"))):
+        assert found is not None
+
+
 def test_nobody_listens(lone_home: Path) -> None:
     assert caller.open_socket(os.environ) is None
 
