@@ -261,7 +261,8 @@ def measure_all(rounds: int) -> list[Row]:
 
 def render(rows: list[Row], rounds: int) -> str:
     """The page."""
-    machine = f"{os.cpu_count()} cores, Linux {platform.release()}, Python {sys.version.split()[0]}"
+    kernel, python = platform.release().partition("-")[0], platform.python_version()
+    machine = f"{os.cpu_count()} cores, Linux {kernel}, Python {python}"
     base = run_once(Command(PASS, dict(os.environ)))
     lines = [
         "# Speed and size",

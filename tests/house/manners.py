@@ -26,7 +26,6 @@ NOT_OURS = {
 # Written in pieces: the list of what must not be named would else name it.
 MACHINE_NAMES = (
     "/" + "work/",
-    "/" + "farm/",
     "/" + "root/",
     "py" + "pi.org",
     "python" + "hosted",

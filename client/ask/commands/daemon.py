@@ -37,6 +37,17 @@ LOG_LINES = 50
 _started_examples = ("ask daemon start",)
 
 
+wait_option = click.option(
+    "--wait",
+    "wait_s",
+    type=click.FloatRange(min=0),
+    default=STOP_WAIT_S,
+    metavar="SECONDS",
+    show_default=True,
+    help="How long running turns may take to end; then they are interrupted.",
+)
+
+
 @click.group(
     "daemon",
     cls=Group,
@@ -74,15 +85,7 @@ def start_command(as_json: bool) -> None:
     ],
     codes=[errors.NO_DAEMON, errors.TIME_LIMIT],
 )
-@click.option(
-    "--wait",
-    "wait_s",
-    type=click.FloatRange(min=0),
-    default=STOP_WAIT_S,
-    metavar="SECONDS",
-    show_default=True,
-    help="How long running turns may take to end; then they are interrupted.",
-)
+@wait_option
 @json_option
 def stop_command(wait_s: float, as_json: bool) -> None:
     """Stop the daemon and wait until it is gone."""
@@ -98,15 +101,7 @@ def stop_command(wait_s: float, as_json: bool) -> None:
     examples=[Example("ask daemon restart"), Example("ask daemon restart --wait 5")],
     codes=[errors.NO_DAEMON, errors.STORAGE, errors.TIME_LIMIT],
 )
-@click.option(
-    "--wait",
-    "wait_s",
-    type=click.FloatRange(min=0),
-    default=STOP_WAIT_S,
-    metavar="SECONDS",
-    show_default=True,
-    help="How long running turns may take to end; then they are interrupted.",
-)
+@wait_option
 @json_option
 def restart_command(wait_s: float, as_json: bool) -> None:
     """Stop the daemon if it runs, wait until it is gone, start it."""
