@@ -14,7 +14,7 @@ import signal
 import sys
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import trio
 
@@ -24,7 +24,7 @@ from askd import __version__
 from askd.config import Environment, Settings, read_environment, read_settings
 from askd.core import outcome
 from askd.core.events import Event
-from askd.errors import AskdError
+from askd.errors import AskdError, find_leaves
 from askd.host import Daemon, find_installed_version
 from askd.jobs.kinds import make_kinds
 from askd.jobs.worker import Worker
@@ -62,11 +62,13 @@ def run() -> int:
     configure_log(environment.log_level)
     try:
         return trio.run(serve, environment)
-    except* AskdError as group:
-        error = next(_leaves(group))
-        print(f"askd: {error.message}", file=sys.stderr)
-        return_code = error.code
-    return return_code
+    except (AskdError, ExceptionGroup) as error:
+        leaves = list(find_leaves(error))
+        known = [each for each in leaves if isinstance(each, AskdError)]
+        if len(known) < len(leaves):
+            raise  # what nobody foresaw is to be seen whole
+        print(f"askd: {known[0].message}", file=sys.stderr)
+        return known[0].code
 
 
 def check_config() -> int:
@@ -298,10 +300,10 @@ class Application:
                 idle_since = trio.current_time()
             elif is_activated and trio.current_time() - idle_since >= IDLE_EXIT_S:
                 log.info("Idle for %d s: leaving.", IDLE_EXIT_S)
-                self._host.stop(0.0)
+                return self._host.stop(0.0)
             elif (installed := find_installed_version()) not in (None, __version__):
                 log.info("askd %s is installed now: leaving, the next client starts it.", installed)
-                self._host.stop(0.0)
+                return self._host.stop(0.0)
 
     async def _is_needed(self) -> bool:
         return bool(
@@ -337,11 +339,3 @@ def _find_limits(settings: Settings) -> dict[str, ModelConfig]:
 
 def _new_id() -> str:
     return str(uuid.uuid4())
-
-
-def _leaves(group: BaseExceptionGroup[AskdError]) -> Iterator[AskdError]:
-    for error in group.exceptions:
-        if isinstance(error, BaseExceptionGroup):
-            yield from _leaves(error)
-        else:
-            yield error

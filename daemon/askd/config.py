@@ -17,6 +17,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PositiveInt, 
 
 from ask.paths import Paths
 from ask.protocol.names import SECRET_NAMES
+from askd import systemd
 from askd.errors import BadConfig
 from askd.files import replace_file
 
@@ -145,14 +146,6 @@ class Environment:
 OWN_NAMES: tuple[str, ...] = (*SECRET_NAMES, "OPENAI_BASE_URL")
 CHILD_NAMES: tuple[str, ...] = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER")
 """What a command that prints a key may see of the daemon's environment."""
-SYSTEMD_NAMES: tuple[str, ...] = (
-    "LISTEN_FDS",
-    "LISTEN_PID",
-    "LISTEN_FDNAMES",
-    "NOTIFY_SOCKET",
-    "WATCHDOG_USEC",
-    "WATCHDOG_PID",
-)
 
 
 def read_environment() -> Environment:
@@ -162,14 +155,14 @@ def read_environment() -> Environment:
     the daemon's name.
     """
     environ = os.environ
-    systemd = {name: environ.pop(name) for name in SYSTEMD_NAMES if name in environ}
+    passed = {name: environ.pop(name) for name in systemd.VARIABLES if name in environ}
     return Environment(
         paths=Paths.of(environ),
         keys={name: environ[name] for name in OWN_NAMES if environ.get(name)},
         child_env={name: environ[name] for name in CHILD_NAMES if name in environ},
         model=environ.get("ASK_MODEL") or None,
         log_level=environ.get("ASK_LOG") or None,
-        systemd=systemd,
+        systemd=passed,
     )
 
 

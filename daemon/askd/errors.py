@@ -23,6 +23,7 @@ A message is a sentence that the reader can act on. No message, `data` or log
 line holds a secret.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 from askd.core import outcome
@@ -163,3 +164,12 @@ class BadConfig(AskdError):
 
     code = outcome.USAGE
     reason = "bad_config"
+
+
+def find_leaves(error: Exception) -> Iterator[Exception]:
+    """The errors themselves: a nursery anywhere below wraps what it raises into groups."""
+    if isinstance(error, ExceptionGroup):
+        for each in error.exceptions:
+            yield from find_leaves(each)
+    else:
+        yield error

@@ -5,7 +5,7 @@ goes wrong, short of the daemon's own end, becomes a failure with a sentence.
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 import trio
@@ -22,7 +22,7 @@ from askd.core.turn import (
     CompletionFailed,
     Input,
 )
-from askd.errors import AskdError, Refused, TooLarge
+from askd.errors import AskdError, Refused, TooLarge, find_leaves
 from askd.providers.assemble import Assembler
 from askd.providers.base import Model, ModelRequest
 from askd.providers.credentials import Caller
@@ -194,7 +194,7 @@ async def _resolve(part: Part, read_blob: ReadBlob) -> Part:
 
 def _describe(error: Exception) -> Failure:
     """A failure that a person can act on; what nobody foresaw is logged and called internal."""
-    for each in _leaves(error):
+    for each in find_leaves(error):
         if isinstance(each, AskdError):
             failure = each.failure
             if isinstance(each, Refused):
@@ -204,12 +204,3 @@ def _describe(error: Exception) -> Failure:
             return failure
     log.error("Completion failed unexpectedly", exc_info=error)
     return Failure(FAILED, "internal", f"Something went wrong inside askd: {error!r}")
-
-
-def _leaves(error: Exception) -> Iterator[Exception]:
-    # A nursery anywhere below wraps what it raises into groups.
-    if isinstance(error, ExceptionGroup):
-        for each in error.exceptions:
-            yield from _leaves(each)
-    else:
-        yield error

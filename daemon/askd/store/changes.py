@@ -16,8 +16,8 @@ from askd.store.projection import (
     ConversationRow,
     advance_row,
     check_write,
-    empty_row,
     find_key_seq,
+    find_row_to_extend,
     number_events,
 )
 
@@ -65,7 +65,7 @@ def append(write: Write) -> Change[Committed]:
                 if known.digest != write.key.digest:
                     raise refusals.key_reused(write.key)
                 return Done(Committed(events=(), repeated=known))
-        row = _row_to_extend(connection, write, at=at)
+        row = find_row_to_extend(write, read_row(connection, write.conversation_id), at=at)
         if write.fulfils is not None:
             job_rows.fulfil_job(connection, write.fulfils, at=at)
         events = number_events(row, bodies, at=at)
@@ -126,17 +126,6 @@ def save_partials(partials: Sequence[Partial]) -> Change[None]:
 def do_nothing(connection: sqlite3.Connection, at: float) -> Done[None]:
     """A round trip: proves that the writer's thread answers."""
     return Done(None)
-
-
-def _row_to_extend(connection: sqlite3.Connection, write: Write, *, at: float) -> ConversationRow:
-    row = read_row(connection, write.conversation_id)
-    if write.create:
-        if row is not None:
-            raise refusals.conversation_exists(write.conversation_id)
-        return empty_row(write.conversation_id, at=at)
-    if row is None:
-        raise refusals.conversation_not_found(write.conversation_id)
-    return row
 
 
 def _save_row(connection: sqlite3.Connection, old: ConversationRow, new: ConversationRow) -> None:

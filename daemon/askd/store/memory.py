@@ -18,8 +18,8 @@ from askd.store.projection import (
     ConversationRow,
     advance_row,
     check_write,
-    empty_row,
     find_key_seq,
+    find_row_to_extend,
     number_events,
 )
 
@@ -118,7 +118,7 @@ class MemoryLog(Log):
                     raise refusals.key_reused(write.key)
                 return Committed(events=(), repeated=known)
         at = self._now()
-        row = self._row_to_extend(write, at=at)
+        row = find_row_to_extend(write, self._rows.get(write.conversation_id), at=at)
         events = tuple(number_events(row, write.bodies, at=at))
         new = advance_row(row, events)
         if new.name is not None and new.name != row.name:
@@ -143,16 +143,6 @@ class MemoryLog(Log):
                 key.key, key.digest, row.id, turn_id, find_key_seq(events, turn_id)
             )
         return Committed(events=events)
-
-    def _row_to_extend(self, write: Write, *, at: float) -> ConversationRow:
-        row = self._rows.get(write.conversation_id)
-        if write.create:
-            if row is not None:
-                raise refusals.conversation_exists(write.conversation_id)
-            return empty_row(write.conversation_id, at=at)
-        if row is None:
-            raise refusals.conversation_not_found(write.conversation_id)
-        return row
 
     def _follow_turns(self, conversation_id: str, events: Sequence[Event]) -> None:
         open_turns = self._open_turns.setdefault(conversation_id, set())

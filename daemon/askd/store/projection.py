@@ -18,6 +18,7 @@ from askd.core.events import (
     Titled,
     TurnStarted,
 )
+from askd.store import refusals
 from askd.store.log import Write
 
 
@@ -57,6 +58,17 @@ def check_write(write: Write) -> None:
         raise ValueError("conversation_created is the first body of a write that creates")
     if creations and creations[0].id != write.conversation_id:
         raise ValueError("the write and its conversation_created name different conversations")
+
+
+def find_row_to_extend(write: Write, row: ConversationRow | None, *, at: float) -> ConversationRow:
+    """The row that a write goes on from; `row` is the stored one. Raises `RequestError`."""
+    if write.create:
+        if row is not None:
+            raise refusals.conversation_exists(write.conversation_id)
+        return empty_row(write.conversation_id, at=at)
+    if row is None:
+        raise refusals.conversation_not_found(write.conversation_id)
+    return row
 
 
 def number_events(row: ConversationRow, bodies: Sequence[Body], *, at: float) -> list[Event]:
