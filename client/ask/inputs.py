@@ -14,6 +14,7 @@ from ask.connection import Client
 from ask.exits import USAGE, Failed
 from ask.fast import caller
 from ask.fast.run import Carried
+from ask.fast.stdin import InputLate, read_input
 from ask.protocol.messages import BLOB_CHUNK_BYTES, BLOB_LIMIT_BYTES
 from ask.signals import TimeIsUp
 
@@ -93,10 +94,8 @@ def read_stdin(carried: Carried, *, quiet: bool) -> bytes:
 
 def _read_rest(begun: bytes, deadline: float | None, *, quiet: bool) -> tuple[bytes, bool]:
     try:
-        rest, more = caller.read_input(
-            BLOB_LIMIT_BYTES - len(begun), quiet=quiet, deadline=deadline
-        )
-    except caller.InputLate:
+        rest, more = read_input(BLOB_LIMIT_BYTES - len(begun), quiet=quiet, deadline=deadline)
+    except InputLate:
         raise TimeIsUp(
             "The time limit was reached while standard input was read; nothing was asked.",
             hint="If it has nothing to say, leave it alone: --no-stdin",

@@ -2,6 +2,7 @@
 
 import os
 import pty
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -97,15 +98,32 @@ def test_no_terminal_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     assert find_terminal({}) is None
 
 
-def test_a_tty_is_named_with_its_sessions_leader(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def tty(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Path]]:
+    """A terminal on standard input: its name, and its session leader's line in /proc."""
     master, slave = pty.openpty()
-    try:
-        name = os.ttyname(slave)
-        monkeypatch.setattr(os, "ttyname", lambda descriptor: name)
-        leader = os.getsid(0)
-        status = Path(f"/proc/{leader}/stat").read_text()
-        started = status.rpartition(")")[2].split()[19]
-        assert find_terminal({}) == f"tty:{name}:{leader}:{started}"
-    finally:
-        os.close(master)
-        os.close(slave)
+    before = os.dup(0)
+    os.dup2(slave, 0)
+    name, leader = os.ttyname(slave), os.getpid()
+    monkeypatch.setattr(os, "getsid", lambda pid: leader)
+    yield f"tty:{name}:{leader}", Path(f"/proc/{leader}/stat")
+    os.dup2(before, 0)
+    for descriptor in (before, master, slave):
+        os.close(descriptor)
+
+
+def test_a_tty_is_named_with_its_sessions_leader(tty: tuple[str, Path]) -> None:
+    name, status = tty
+    started = status.read_text().rpartition(")")[2].split()[19]
+    assert find_terminal({}) == f"{name}:{started}"
+
+
+def test_a_leader_in_another_pid_namespace_leaves_the_age_of_the_tty(
+    tty: tuple[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a container's `exec` the leader is 0; the terminal has a name of its own all the same."""
+    monkeypatch.setattr(os, "getsid", lambda pid: 0)
+    named = find_terminal({})
+    assert named == f"tty:{os.ttyname(0)}:0:{os.fstat(0).st_ctime_ns}"
+    os.write(0, b"used\n")
+    assert find_terminal({}) == named  # writing to it, or time, does not rename it

@@ -1,4 +1,4 @@
-"""Who is calling: what they bring along, where they read, and where their daemon listens.
+"""Who is calling: what they bring along, and where their daemon listens.
 
 The tables are those of `ask.protocol.names`, and `first_socket` is the head of
 `ask.paths.socket_candidates`; tests hold both equal. It starts no daemon.
@@ -33,28 +33,17 @@ INPUT_NAME = "stdin"
 """What the part of a prompt is called that came on standard input."""
 INPUT_LIMIT_BYTES = 256 * 1024
 """A larger input travels as a blob, the long way."""
-SILENCE_S = 2.0
-"""After this long without input a person is told what is waited for."""
-SILENCE = "Waiting for standard input (--no-stdin: do not read it) ...\n"
-EMPTY_INPUT = "Standard input was empty.\n"
 _CLOSED = (5, 9, 32)  # EIO (a terminal that is gone), EBADF, EPIPE; `errno` is a module more
 
 TYPE_CHECKING = False  # what mypy believes of the name; importing `typing` would cost 2 ms
 if TYPE_CHECKING:
-    import signal as _signal
     from collections.abc import Mapping
 
     from ask.fast.argv import Words
-else:
-    import _signal  # in C, and loaded already; `signal` itself would bring `enum`
 
 
 class StdoutClosed(Exception):
     """Nobody reads the answer any more; the turn goes on without us."""
-
-
-class InputLate(Exception):
-    """Standard input has not come to its end in time."""
 
 
 class StdoutFailed(Exception):
@@ -175,64 +164,6 @@ def has_input() -> bool:
     return kind in (0o010000, 0o140000, 0o100000)
 
 
-def read_input(
-    limit: int = INPUT_LIMIT_BYTES, *, quiet: bool = False, deadline: float | None = None
-) -> tuple[bytes, bool]:
-    """Standard input up to its end or a bit beyond `limit` bytes, and whether there is more.
-
-    A pipe that is silent for 2 s, and an input that turns out to be empty, are
-    said on stderr, unless `quiet`. Raises `InputLate` at `deadline` (monotonic).
-    """
-    pieces: list[bytes] = []
-    size = 0
-    patience = _Patience(quiet, deadline)
-    before = _signal.signal(_signal.SIGALRM, patience.end)
-    try:
-        patience.begin()
-        while size <= limit:
-            piece = os.read(0, INPUT_LIMIT_BYTES)
-            if not pieces:
-                patience.silent = False
-                patience.begin()
-            if not piece:
-                break
-            pieces.append(piece)
-            size += len(piece)
-    finally:
-        _signal.setitimer(_signal.ITIMER_REAL, 0)
-        _signal.signal(_signal.SIGALRM, before)
-    if not size and not quiet:
-        say(EMPTY_INPUT)
-    return b"".join(pieces), size > limit
-
-
-class _Patience:
-    """The alarm of a wait for input: for the line about its silence, and for its end."""
-
-    __slots__ = ("deadline", "silent")
-
-    def __init__(self, quiet: bool, deadline: float | None) -> None:
-        self.silent = not quiet
-        self.deadline = deadline
-
-    def begin(self) -> None:
-        """Set the alarm to what comes first."""
-        left_s = SILENCE_S if self.silent else 0.0
-        if self.deadline is not None:
-            until_s = max(self.deadline - time.monotonic(), 0.001)
-            left_s = min(left_s, until_s) if self.silent else until_s
-        _signal.setitimer(_signal.ITIMER_REAL, left_s)
-
-    def end(self, number: int, frame: object) -> None:
-        """It rang."""
-        if self.deadline is not None and time.monotonic() >= self.deadline:
-            raise InputLate
-        if self.silent:
-            self.silent = False
-            say(SILENCE)
-        self.begin()
-
-
 def write_all(descriptor: int, data: bytes) -> None:
     """Write all of it; raise `StdoutClosed` or `StdoutFailed`."""
     view = memoryview(data)
@@ -290,14 +221,25 @@ def find_terminal(environ: "Mapping[str, str]") -> str | None:
         try:
             name = os.ttyname(descriptor)
             leader = os.getsid(0)
-            with open(f"/proc/{leader}/stat", "rb") as stream:
-                status = stream.read()
+            return f"tty:{name}:{leader}:{_find_start(leader, descriptor)}"
         except OSError:
             continue
-        # Field 22, counted behind the command's name, which may hold spaces and brackets.
-        started = status[status.rindex(b")") + 2 :].split()[19].decode()
-        return f"tty:{name}:{leader}:{started}"
     return None
+
+
+def _find_start(leader: int, descriptor: int) -> str:
+    """When the session of a tty began, as a word that no later session has.
+
+    A leader outside of our PID namespace (`docker exec -t`) is 0, and one under
+    `hidepid` cannot be read; the age of the tty's device says the same then.
+    """
+    try:
+        with open(f"/proc/{leader}/stat", "rb") as stream:
+            status = stream.read()
+    except OSError:
+        return str(os.fstat(descriptor).st_ctime_ns)
+    # Field 22, counted behind the command's name, which may hold spaces and brackets.
+    return status[status.rindex(b")") + 2 :].split()[19].decode()
 
 
 def build_request(

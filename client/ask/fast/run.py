@@ -213,9 +213,11 @@ class _Turn:
         if words.timeout is not None:
             carried.deadline = time.monotonic() + float(words.timeout)
         if not words.no_stdin and caller.has_input():
+            from ask.fast import stdin
+
             try:
-                found = caller.read_input(quiet=words.quiet, deadline=carried.deadline)
-            except caller.InputLate:
+                found = stdin.read_input(quiet=words.quiet, deadline=carried.deadline)
+            except stdin.InputLate:
                 return carried
             carried.stdin, carried.more = found
         request = caller.build_request(words, carried.key, carried.stdin, environ)

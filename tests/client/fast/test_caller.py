@@ -1,11 +1,10 @@
 """The caller as the short way sees it, and that the long way sends the same bytes."""
 
 import os
-import signal
 import socket
 import threading
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -136,18 +135,6 @@ def test_nothing_but_the_named_variables_leaves() -> None:
 # ---- standard input ----------------------------------------------------------------
 
 
-@pytest.fixture
-def stdin() -> Iterator[int]:
-    """The writing end of a pipe that is standard input."""
-    before = os.dup(0)
-    reader, writer = os.pipe()
-    os.dup2(reader, 0)
-    os.close(reader)
-    yield writer
-    os.dup2(before, 0)
-    os.close(before)
-
-
 def test_a_pipe_is_input_and_a_device_is_not(stdin: int) -> None:
     assert caller.has_input()
     os.close(stdin)
@@ -161,60 +148,6 @@ def test_a_closed_input_is_none(stdin: int) -> None:
     os.close(stdin)
     os.close(0)
     assert not caller.has_input()
-
-
-def test_input_is_read_to_its_end(stdin: int, capfd: pytest.CaptureFixture[str]) -> None:
-    os.write(stdin, b"some ")
-    os.write(stdin, b"text")
-    os.close(stdin)
-    assert caller.read_input() == (b"some text", False)
-    assert capfd.readouterr().err == ""
-
-
-@pytest.mark.parametrize(("quiet", "said"), [(False, caller.EMPTY_INPUT), (True, "")])
-def test_an_empty_input_is_said(
-    stdin: int, capfd: pytest.CaptureFixture[str], quiet: bool, said: str
-) -> None:
-    os.close(stdin)
-    assert caller.read_input(quiet=quiet) == (b"", False)
-    assert capfd.readouterr().err == said
-
-
-def test_more_than_the_limit_is_left_for_the_long_way(stdin: int) -> None:
-    os.write(stdin, b"x" * 100)
-    os.close(stdin)
-    content, more = caller.read_input(50)
-    assert more
-    rest, _ = caller.read_input(1000, quiet=True)
-    assert content + rest == b"x" * 100
-
-
-def test_a_silent_input_is_said(
-    stdin: int, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(caller, "SILENCE_S", 0.01)
-    handler = signal.getsignal(signal.SIGALRM)
-    # It closes once the silence has been said: the test ends by that event, not by a time.
-    said, ready = threading.Event(), os.dup(stdin)
-
-    def say(text: str) -> None:
-        os.write(2, text.encode())
-        said.set()
-
-    monkeypatch.setattr(caller, "say", say)
-
-    def close_later() -> None:
-        assert said.wait(10)
-        os.write(ready, b"late")
-        os.close(ready)
-
-    thread = threading.Thread(target=close_later)
-    thread.start()
-    os.close(stdin)
-    assert caller.read_input() == (b"late", False)
-    thread.join()
-    assert capfd.readouterr().err == caller.SILENCE
-    assert signal.getsignal(signal.SIGALRM) == handler
 
 
 # ---- the outputs -------------------------------------------------------------------
