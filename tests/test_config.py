@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from askd.config import Settings, parse_settings, read_settings, write_setting
+from askd import settings as shapes
+from askd.config import parse_settings, read_settings, write_setting
 from askd.errors import BadConfig
+from askd.settings import Settings
 
 DEFAULTS = {
     "default_model": None,
@@ -14,6 +16,7 @@ DEFAULTS = {
     "title": "first-words",
     "providers": {},
     "models": {},
+    "aliases": {},
     "local": {"model_path": None, "context_window": 8192, "idle_s": 600.0, "threads": None},
     "log": {"level": "info"},
 }
@@ -46,7 +49,9 @@ def test_no_file_means_every_default(tmp_path: Path) -> None:
             "providers.work.base_urk: there is no such setting",
         ),
         ('[models."a.b/c"]\ncontext_window = -5\n', 2, "context_window"),
-        ("[providers.x]\ndialect = 'ollama'\nbase_url = 'http://h'\n", 2, "this version speaks"),
+        ("[providers.x]\nbase_url = 'http://h'\ndialect = 'local'\n", 3, "not for a server"),
+        ("[providers.x]\nbase_url = 'http://h'\n", 1, "providers.x.dialect: is needed"),
+        ('[models."a/b"]\ninput_price = 1\n', 1, "come together"),
         ("title = \n", 1, "line 1"),
         ("default_model = ''\n", 1, "default_model: is empty"),
         ("[providers.x]\ndialect = 'openai-chat'\nbase_url = 'nope'\n", 3, "is no address"),
@@ -100,13 +105,11 @@ def test_each_setting_is_described() -> None:
             assert field.description, name
             assert field.description.endswith("."), name
 
-    from askd import config
-
     for section in (
-        config.Settings,
-        config.ProviderSettings,
-        config.ModelSettings,
-        config.LocalSettings,
-        config.LogSettings,
+        shapes.Settings,
+        shapes.ProviderSettings,
+        shapes.ModelSettings,
+        shapes.LocalSettings,
+        shapes.LogSettings,
     ):
         check(section)

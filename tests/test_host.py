@@ -7,9 +7,9 @@ import pytest
 import trio
 
 from ask.protocol.messages import HelloResult
-from askd.config import Settings
 from askd.errors import BadConfig, StorageFailed
 from askd.host import LOOK_INTERVAL_S, Daemon
+from askd.settings import Settings
 
 IDENTITY = HelloResult(protocol=1, version="0", pid=42, boot_id="boot", capabilities=[])
 

@@ -21,7 +21,7 @@ import trio
 from ask.protocol import CAPABILITIES, PROTOCOL
 from ask.protocol.messages import HelloResult
 from askd import __version__
-from askd.config import Environment, Settings, read_environment, read_settings
+from askd.config import Environment, read_environment, read_settings
 from askd.core import outcome
 from askd.core.events import Event
 from askd.errors import AskdError, find_leaves
@@ -30,7 +30,8 @@ from askd.jobs.kinds import make_kinds
 from askd.jobs.worker import Worker
 from askd.logs import configure_log
 from askd.owner import AlreadyOwned, OwnerNote, Ownership, own_when_free
-from askd.providers.registry import LocalConfig, ModelConfig, Models, ProviderConfig
+from askd.providers.registry import LocalConfig, Models
+from askd.room_settings import read_local, read_models, read_providers
 from askd.server import wire
 from askd.server.house import House
 from askd.server.listener import Door, adopt_door, open_first_door
@@ -39,6 +40,7 @@ from askd.server.takeover import ask_to_drain
 from askd.sessions.admission import Admission
 from askd.sessions.needs import Means
 from askd.sessions.registry import Sessions
+from askd.settings import Settings
 from askd.store.memory import MemoryLog
 from askd.store.queries import Reader
 from askd.store.writer import Writer
@@ -180,15 +182,11 @@ class Application:
     def _apply(self, settings: Settings) -> None:
         configure_log(self._environment.log_level or settings.log.level)
         self._models.configure(
-            providers=_find_providers(settings),
+            providers=read_providers(settings),
             default_model=self._environment.model or settings.default_model,
-            local=LocalConfig(
-                model_path=settings.local.model_path,
-                context_tokens=settings.local.context_window,
-                idle_s=settings.local.idle_s,
-                threads=settings.local.threads,
-            ),
-            models=_find_limits(settings),
+            local=read_local(settings),
+            models=read_models(settings),
+            aliases=settings.aliases,
             local_only=settings.local_only,
         )
 
@@ -311,30 +309,6 @@ class Application:
             or any(not session.is_idle() for session in self._sessions.live())
             or await self._reader.count_open_jobs()
         )
-
-
-def _find_providers(settings: Settings) -> list[ProviderConfig]:
-    return [
-        ProviderConfig(
-            name=name,
-            dialect=each.dialect,
-            base_url=each.base_url,
-            api_key_env=each.api_key_env,
-            api_key_cmd=None if each.api_key_cmd is None else tuple(each.api_key_cmd),
-            api_key_file=each.api_key_file,
-            default_model=each.default_model,
-        )
-        for name, each in settings.providers.items()
-    ]
-
-
-def _find_limits(settings: Settings) -> dict[str, ModelConfig]:
-    return {
-        name: ModelConfig(
-            context_window=each.context_window, max_output_tokens=each.max_output_tokens
-        )
-        for name, each in settings.models.items()
-    }
 
 
 def _new_id() -> str:

@@ -1,8 +1,8 @@
-"""Settings: the one reader of the environment and of `config.toml`.
+"""The one reader of the environment and of `config.toml`.
 
 `app` imports this room and hands plain values on; no other module of the daemon
-looks at `os.environ`. Every setting has a default and a sentence; an unknown
-key or a wrong type is a `BadConfig` that names key and line.
+looks at `os.environ`. What the file may hold is in `settings`; an unknown key or
+a wrong type is a `BadConfig` that names key and line.
 """
 
 import os
@@ -10,119 +10,17 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
+from typing import Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PositiveInt, ValidationError
+from pydantic import ValidationError
 
 from ask.paths import Paths
 from ask.protocol.names import SECRET_NAMES
 from askd import systemd
 from askd.errors import BadConfig
 from askd.files import replace_file
-
-Dialect = Literal["openai-responses", "openai-chat", "anthropic", "ollama", "copilot", "local"]
-SUPPORTED_DIALECTS: tuple[Dialect, ...] = ("openai-chat",)
-"""What `[providers.NAME]` may ask for in this version; the others are known words."""
-
-
-def _check_url(url: str) -> str:
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError("is no address such as http://127.0.0.1:8000/v1")
-    return url
-
-
-def _check_name(name: str) -> str:
-    if not name.strip():
-        raise ValueError("is empty")
-    return name
-
-
-Url = Annotated[str, AfterValidator(_check_url)]
-Name = Annotated[str, AfterValidator(_check_name)]
-
-
-class Section(BaseModel):
-    """A table of the file: nothing unknown, nothing coerced."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class ProviderSettings(Section):
-    """`[providers.NAME]`: a server that answers."""
-
-    dialect: Dialect = Field(description="The wire format that the server speaks.")
-    base_url: Url = Field(description="Where it listens, up to and without `/chat/completions`.")
-    api_key_env: str | None = Field(
-        default=None, description="The variable that holds its key, the caller's or the daemon's."
-    )
-    api_key_cmd: list[str] | None = Field(
-        default=None, description="A command that prints its key; run without a shell."
-    )
-    api_key_file: str | None = Field(
-        default=None, description="A file that holds its key; others must not be able to read it."
-    )
-    default_model: Name | None = Field(
-        default=None, description="The model to use when only the provider is named or found."
-    )
-
-
-class ModelSettings(Section):
-    """`[models."provider/model"]`: what the provider does not say of a model."""
-
-    context_window: PositiveInt | None = Field(default=None, description="Its window in tokens.")
-    max_output_tokens: PositiveInt | None = Field(
-        default=None, description="What is kept free of the window for its answer, in tokens."
-    )
-
-
-class LocalSettings(Section):
-    """`[local]`: the embedded model."""
-
-    model_path: str | None = Field(
-        default=None, description="A GGUF file to use in place of the small model that is shipped."
-    )
-    context_window: PositiveInt = Field(default=8192, description="Its window in tokens.")
-    idle_s: float = Field(
-        default=600.0, gt=0, description="Stop it after this long without a prompt."
-    )
-    threads: PositiveInt | None = Field(
-        default=None, description="Threads to compute with; all processors but one if not set."
-    )
-
-
-class LogSettings(Section):
-    """`[log]`: what the daemon writes about itself."""
-
-    level: Literal["debug", "info", "warning", "error"] = Field(
-        default="info", description="The least important message to write."
-    )
-
-
-class Settings(Section):
-    """The whole of `config.toml`."""
-
-    default_model: Name | None = Field(
-        default=None, description="The model for new conversations; found by looking if not set."
-    )
-    local_only: bool = Field(
-        default=False, description="Refuse every endpoint that is not on this machine's loopback."
-    )
-    persist_special_commands: bool = Field(
-        default=True, description="Keep `/commands` of `ask chat` and their results as notices."
-    )
-    title: Literal["first-words", "model", "off"] = Field(
-        default="first-words", description="How a conversation gets its title."
-    )
-    providers: dict[str, ProviderSettings] = Field(
-        default_factory=dict, description="Servers, by the name that goes before the `/`."
-    )
-    models: dict[str, ModelSettings] = Field(
-        default_factory=dict, description="Limits of single models."
-    )
-    local: LocalSettings = Field(default=LocalSettings(), description="The embedded model.")
-    log: LogSettings = Field(default=LogSettings(), description="The daemon's log.")
+from askd.providers.known import DIALECT_ADDRESSES, KNOWN
+from askd.settings import SUPPORTED_DIALECTS, ProviderSettings, Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +28,7 @@ class Environment:
     """What the daemon takes from its own environment, read once.
 
     Attributes:
-        keys: provider keys, by the variable's name: secrets.
+        keys: provider keys, the way to providers, and where credentials are kept: secrets.
         child_env: what commands that the settings name are run with.
         systemd: the service manager's variables, taken out of the environment.
     """
@@ -143,7 +41,12 @@ class Environment:
     systemd: Mapping[str, str]
 
 
-OWN_NAMES: tuple[str, ...] = (*SECRET_NAMES, "OPENAI_BASE_URL")
+OWN_NAMES: tuple[str, ...] = (
+    *SECRET_NAMES,
+    *("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "OLLAMA_HOST", "CODEX_HOME"),
+    *("CREDENTIALS_DIRECTORY", "XDG_CONFIG_HOME", "HOME"),
+)
+"""What providers and credentials are found by."""
 CHILD_NAMES: tuple[str, ...] = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER")
 """What a command that prints a key may see of the daemon's environment."""
 
@@ -192,13 +95,24 @@ def parse_settings(text: str, name: str) -> Settings:
     except ValidationError as error:
         raise BadConfig(_describe(error, text, name)) from None
     for provider, each in settings.providers.items():
-        if each.dialect not in SUPPORTED_DIALECTS:
-            where = _line_of(text, ("providers", provider, "dialect"))
-            raise BadConfig(
-                f"{name}, line {where}: providers.{provider}.dialect: this version speaks "
-                f"{', '.join(SUPPORTED_DIALECTS)}, not {each.dialect!r}"
-            )
+        problem = _find_gap(provider, each)
+        if problem is not None:
+            field, sentence = problem
+            where = _line_of(text, ("providers", provider, field))
+            raise BadConfig(f"{name}, line {where}: providers.{provider}.{field}: {sentence}")
     return settings
+
+
+def _find_gap(provider: str, each: ProviderSettings) -> tuple[str, str] | None:
+    """A field that is missing or does not fit its neighbours, and why."""
+    dialect = each.dialect or (KNOWN[provider].dialect if provider in KNOWN else None)
+    if dialect is None:
+        return "dialect", f"is needed and not there: one of {', '.join(SUPPORTED_DIALECTS)}"
+    if dialect not in SUPPORTED_DIALECTS:
+        return "dialect", f"{dialect!r} is not for a server: the embedded model is under [local]"
+    if each.base_url is None and provider not in KNOWN and dialect not in DIALECT_ADDRESSES:
+        return "base_url", "is needed and not there"
+    return None
 
 
 def write_setting(path: Path, key: str, value: Any) -> Settings:

@@ -16,8 +16,9 @@ from typing import Any
 import trio
 
 from ask.protocol.messages import ConfigReadResult, DaemonStatus, HelloResult
-from askd.config import Settings, read_settings, write_setting
+from askd.config import read_settings, write_setting
 from askd.errors import BadConfig, StorageFailed
+from askd.settings import Settings
 
 LOOK_INTERVAL_S = 1.0
 """How often the configuration file is looked at while nobody asks for anything."""

@@ -27,6 +27,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
 LEVEL = {room: level for level, rooms in enumerate(FLOORS) for room in rooms}
 OPEN_TO_ALL_BUT_CORE = {"errors", "files"}
 CONTRACT_READERS = {"server", "host", "app", "config"}
+SETTINGS_READERS = {"host", "app", "config", "settings", "room_settings"}
 CONTRACT = ("ask.protocol", "ask.paths")
 CLIENT_NEVER = {"trio", "pydantic", "httpx", "askd", "anyio"}
 CLIENT_ONLY_WHERE_USED = {"rich", "prompt_toolkit"}
@@ -78,7 +79,7 @@ def find_daemon_violations(name: str, source: str) -> list[str]:
         if top != "askd" or room in ("", "__main__"):
             continue
         other = room_of(imported)
-        if other == "config" and room not in ("host", "app", "config"):
+        if other in ("config", "settings") and room not in SETTINGS_READERS:
             found.append(f"{where}: settings are handed down by app")
         if other in OPEN_TO_ALL_BUT_CORE and room == "core":
             found.append(f"{where}: the core imports the core only")

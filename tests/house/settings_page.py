@@ -1,4 +1,4 @@
-"""Renders `docs/reference/settings.md` from the models of `askd.config`.
+"""Renders `docs/reference/settings.md` from the models of `askd.settings`.
 
 Run `python -m tests.house.settings_page` to write it. What a setting is, its
 type, its default and its sentence come from the code; only the order of the
@@ -14,8 +14,9 @@ import annotated_types
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from ask.protocol.names import SECRET_NAMES
-from askd.config import SUPPORTED_DIALECTS, Settings
+from ask.protocol.names import KEY_NAMES
+from askd.providers.known import KNOWN
+from askd.settings import SUPPORTED_DIALECTS, Settings
 from tests.house.pages import REFERENCE, render_table, write_page
 
 PATH = REFERENCE / "settings.md"
@@ -45,8 +46,8 @@ nothing in it is needed. An unknown key or a wrong type is an error that names k
 """
 
 DIALECTS = """
-This version speaks {dialects}; the other dialects are words that it knows and refuses with a
-sentence.
+The dialects are {dialects}. These names need neither `dialect` nor `base_url`:
+{known}.
 """
 
 VARIABLES_HEAD = """
@@ -65,7 +66,7 @@ travels with it.
 """
 
 FOOT = """
-This page is generated from `daemon/askd/config.py` by `tests/house/settings_page.py`.
+This page is generated from `daemon/askd/settings.py` by `tests/house/settings_page.py`.
 """
 
 
@@ -103,6 +104,8 @@ def describe_default(field: FieldInfo) -> str:
         return "*needed*"
     if field.default is None:
         return "not set"
+    if field.default_factory is not None:
+        return "empty"
     return f"`{_toml(field.default)}`"
 
 
@@ -119,12 +122,15 @@ def render() -> str:
         page += f"\n## {title}\n\n{sentence}"
         page += render_table(("setting", "type", "default", "what it does"), rows)
         if table[:1] == ("providers",):
-            page += DIALECTS.format(dialects=", ".join(f"`{each}`" for each in SUPPORTED_DIALECTS))
+            page += DIALECTS.format(
+                dialects=", ".join(f"`{each}`" for each in SUPPORTED_DIALECTS),
+                known=", ".join(f"`{each}`" for each in KNOWN),
+            )
     page += VARIABLES_HEAD
     page += render_table(
         ("variable", "what it does"), [(f"`{n}`", t) for n, t in VARIABLES.items()]
     )
-    return page + KEYS.format(names=", ".join(f"`{name}`" for name in SECRET_NAMES)) + FOOT
+    return page + KEYS.format(names=", ".join(f"`{name}`" for name in KEY_NAMES)) + FOOT
 
 
 def _table_sentence(table: tuple[str, ...]) -> str:
@@ -147,6 +153,8 @@ def _type_words(shape: Any) -> str:
         return f"{inner} above {above[0]}" if above else inner
     if origin is list:
         return f"list of {_type_words(arguments[0])}"
+    if origin is dict:
+        return f"table of {_type_words(arguments[1])}"
     words = {str: "text", bool: "`true` or `false`", int: "whole number", float: "number"}
     return words[shape]
 

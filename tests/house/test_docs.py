@@ -108,7 +108,7 @@ def test_planted_missing_path_is_found(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["`client/ask/paths.py`", "`store/log.py`", "`askd.config.Settings`", "`turn/start`"]
+    "text", ["`client/ask/paths.py`", "`store/log.py`", "`askd.settings.Settings`", "`turn/start`"]
 )
 def test_real_path_is_not_refused(text: str) -> None:
     assert not prose.find_missing_paths("page", text)

@@ -1,10 +1,10 @@
-"""The page of settings says what `askd.config` reads, all of it."""
+"""The page of settings says what `askd.settings` names, all of it."""
 
 import re
 
 from pydantic import BaseModel, Field
 
-from askd.config import Settings
+from askd.settings import Settings
 from tests.house import settings_page
 from tests.house.floors import CLIENT, DAEMON, modules
 

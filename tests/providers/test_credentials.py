@@ -11,9 +11,9 @@ from askd.providers.credentials import (
     LOCAL_ONLY,
     Caller,
     Credentials,
-    ProviderConfig,
     hide_key,
 )
+from askd.providers.known import ProviderConfig
 
 NOBODY = Caller()
 OURS = {"OPENAI_API_KEY": "sk-ours", "WORK_KEY": "wk-ours"}

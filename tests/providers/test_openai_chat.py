@@ -65,7 +65,7 @@ def body_of(request: ModelRequest, codec: OpenAIChat = CODEC) -> Any:
 
 def decode(*data: bytes) -> list[StreamEvent]:
     """What one decoder makes of these bytes."""
-    decoder = CODEC.decoder()
+    decoder = CODEC.decoder(ModelRequest(model="m", items=()))
     return [event for piece in data for event in decoder.feed(piece)]
 
 

@@ -115,7 +115,7 @@ async def test_then_the_first_configured_provider() -> None:
 
 async def test_then_the_embedded_model() -> None:
     found = await make(installed=True).resolve(None, NOBODY)
-    assert (found.name, found.dialect, found.supports_tools) == (
+    assert (found.name, found.dialect, found.manners.tools) == (
         "local/smollm2-135m", "local", False,
     )  # fmt: skip
     assert (found.limits.context_window, found.limits.reserved_output) == (1000, 250)

@@ -119,7 +119,8 @@ def test_control_sequences_of_a_model_never_come_through(world: World) -> None:
 
 
 def test_the_time_limit_ends_the_turn(world: World) -> None:
-    result = world.ask("--timeout", "0.5", "-s", "slow", "HOLD:2")
+    world.ok("hello")  # the start of the daemon is not to be counted
+    result = world.ask("--timeout", "1", "-s", "slow", "HOLD:4")
     assert result.code == 124, result
     assert "tok0" in result.out
     finished = [e for e in world.events("slow") if e["type"] == "turn_finished"]

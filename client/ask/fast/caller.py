@@ -17,11 +17,13 @@ PROTOCOL = 1
 HELLO_ID, START_ID = 1, 2
 CALLER_ENVIRONMENT = (
     *("HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR"),
-    *("TZ", "USER", "OPENAI_BASE_URL"),
+    *("TZ", "USER", "OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "OLLAMA_HOST", "CODEX_HOME"),
 )
 SECRET_NAMES = (
     *("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENROUTER_API_KEY", "GEMINI_API_KEY"),
     *("GROQ_API_KEY", "MISTRAL_API_KEY", "DEEPSEEK_API_KEY", "XAI_API_KEY", "TOGETHER_API_KEY"),
+    *("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"),
+    *("NO_PROXY", "no_proxy"),
 )
 CONNECT_LIMIT_S = 2.0
 """A listener that takes longer is the long way's concern."""

@@ -88,6 +88,11 @@ REASONS: dict[str, int] = {
     "not_configured": CREDENTIALS,
     "secrets_needed": CREDENTIALS,
     "unauthenticated": CREDENTIALS,
+    "local_only": CREDENTIALS,  # the address is not this machine's, and the settings forbid it
+    "login_failed": CREDENTIALS,
+    "login_not_found": NOT_FOUND,
+    "bad_schema": USAGE,
+    "schema_mismatch": FAILED,  # the answer does not fit the schema, asked once more or not
     "rate_limited": RATE_LIMITED,
     "refused": FAILED,
     "unavailable": FAILED,

@@ -64,6 +64,12 @@ class TurnOptions:
     timeout_s: Annotated[float | None, "end the turn after this long, with code 124"] = None
     temperature: float | None = None
     max_output_tokens: int | None = None
+    stop: Annotated[list[str] | None, "texts at which the model stops"] = None
+    effort: Annotated[
+        Literal["none", "minimal", "low", "medium", "high"] | None,
+        "how much the model is to think before it answers",
+    ] = None
+    answer_schema: Annotated[Map | None, "a JSON schema that the answer must fit"] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -310,7 +316,13 @@ class ModelList:
 class ModelRecord:
     name: Annotated[str, "`provider/model`"]
     provider: str
-    context_window: Annotated[int | None, "tokens"] = None
+    context_window: Annotated[int | None, "tokens; None: not known, a safe guess is used"] = None
+    max_output_tokens: Annotated[int | None, "tokens; None: not known"] = None
+    images: Annotated[bool | None, "whether it can see; None: not known"] = None
+    price: Annotated[
+        Map | None, "US dollars for a million tokens: {input, output, cached?}; None: not known"
+    ] = None
+    aliases: Annotated[list[str] | None, "other names of it, from the settings"] = None
     default: bool = False
 
 
@@ -318,7 +330,119 @@ class ModelRecord:
 class ModelPage:
     data: list[ModelRecord]
     warnings: Annotated[list[str], "providers that could not be asked, and why"]
+    default: Annotated[str | None, "the model that answers when none is named"] = None
+    default_why: Annotated[str | None, "why it is that one, or why there is none"] = None
     next_cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageRead:
+    by: Annotated[Literal["day", "model", "conversation"], "what a row stands for"] = "day"
+    since_at: Annotated[float | None, "answers from this time on"] = None
+    utc_offset_s: Annotated[int, "where a day begins: the caller's time zone"] = 0
+    cursor: Cursor = None
+    limit: Limit = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageRecord:
+    group: Annotated[
+        str | None, "`YYYY-MM-DD`, `provider/model` or a conversation's id; None: it was deleted"
+    ]
+    label: Annotated[str | None, "a conversation's name or title"] = None
+    answers: Annotated[int, "how many answers of models"] = 0
+    input_tokens: int = 0
+    cached_tokens: Annotated[int, "of the input"] = 0
+    output_tokens: int = 0
+    reasoning_tokens: Annotated[int, "of the output"] = 0
+    cost_usd: Annotated[float | None, "of the answers with a known price; None: of none"] = None
+    unpriced: Annotated[int, "answers whose price is not known"] = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsagePage:
+    data: Annotated[list[UsageRecord], "days and conversations: the latest first"]
+    total: Annotated[UsageRecord, "of everything that was asked for, not of this page alone"]
+    next_cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuthStatus:
+    secrets: Annotated[dict[str, str] | None, "the caller's provider keys; never stored"] = None
+    env: Annotated[dict[str, str] | None, "the caller's variables, allow-listed"] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuthRecord:
+    """How one provider would be asked. It never holds a credential."""
+
+    provider: str
+    state: Annotated[
+        Literal["ready", "expired", "missing", "unusable"],
+        "`expired`: it is renewed at the next use, if it can be; `unusable`: the note says why",
+    ]
+    source: Annotated[
+        str | None, "where the credential comes from: a variable, a file, a command, a sign-in"
+    ] = None
+    valid_until_at: Annotated[float | None, "None: as long as the provider takes it"] = None
+    account: Annotated[str | None, "whose sign-in it is, where the credential says so"] = None
+    note: Annotated[str | None, "what to know or to do, a sentence or more"] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuthPage:
+    data: list[AuthRecord]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuthSet:
+    provider: str
+    key: Annotated[str, "the key; kept in a file of mode 0600"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuthRef:
+    provider: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuthChanged:
+    provider: str
+    changed: Annotated[bool, "False: there was nothing to change"]
+    path: Annotated[str, "the file that holds it, or held it"]
+    note: Annotated[str | None, "what to know, a sentence or more"] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuthLogin:
+    provider: Annotated[str, "`chatgpt`, `copilot`, or a configured provider with such an `auth`"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuthLoginResult:
+    """A sign-in that has begun; `auth/wait` sees it through."""
+
+    login_id: str
+    url: Annotated[str, "to open in a browser"]
+    user_code: Annotated[str | None, "to type in there"] = None
+    can_paste: Annotated[
+        bool, "the address that the browser ends at may be given to `auth/wait`, from anywhere"
+    ] = False
+    expires_at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuthWait:
+    login_id: str
+    pasted: Annotated[str | None, "the address that the browser ended at"] = None
+    timeout_s: Annotated[float, "answer after this long even if it is not over"] = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuthWaitResult:
+    state: Literal["pending", "done"]
+    account: str | None = None
+    path: Annotated[str | None, "the file that holds the sign-in"] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -423,7 +547,7 @@ METHODS: dict[str, Method] = {
     "blob/read": Method(BlobRead, BlobReadResult, "Read a chunk of such content."),
     "job/list": Method(JobList, JobPage, "List background jobs, the newest first."),
     "job/read": Method(JobRef, JobRecord, "Read one background job."),
-    "model/list": Method(ModelList, ModelPage, "List the models of every configured provider."),
+    "model/list": Method(ModelList, ModelPage, "List the models of every provider at hand."),
     "config/read": Method(ConfigRead, ConfigReadResult, "Read the settings that are in force."),
     "config/write": Method(ConfigWrite, ConfigReadResult, "Change one setting in the file."),
     "daemon/status": Method(Empty, DaemonStatus, "How the daemon is."),
@@ -484,7 +608,7 @@ class ProgressNotification:
 
     conversation_id: str
     turn_id: str
-    kind: Literal["model_chosen", "model_loading", "retrying", "warning"]
+    kind: Literal["model_chosen", "model_loading", "retrying", "waiting", "warning"]
     text: str
 
 

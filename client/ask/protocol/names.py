@@ -2,7 +2,8 @@
 
 The values of `CALLER_ENVIRONMENT` are stored with the prompt, since tools run
 where the caller stood. The values of `SECRET_NAMES` travel in a map of their
-own, live in memory for one turn, and are never stored, logged or given to tools.
+own, live in memory for one turn, and are never stored, logged or given to tools;
+proxies are among them, for their addresses may hold a password.
 """
 
 CALLER_ENVIRONMENT: tuple[str, ...] = (
@@ -18,9 +19,12 @@ CALLER_ENVIRONMENT: tuple[str, ...] = (
     "TZ",
     "USER",
     "OPENAI_BASE_URL",  # used only together with the caller's own OPENAI_API_KEY
+    "ANTHROPIC_BASE_URL",  # the same with ANTHROPIC_API_KEY
+    "OLLAMA_HOST",
+    "CODEX_HOME",
 )
 
-SECRET_NAMES: tuple[str, ...] = (
+KEY_NAMES: tuple[str, ...] = (
     "OPENAI_API_KEY",
     "ANTHROPIC_API_KEY",
     "OPENROUTER_API_KEY",
@@ -31,6 +35,21 @@ SECRET_NAMES: tuple[str, ...] = (
     "XAI_API_KEY",
     "TOGETHER_API_KEY",
 )
+"""Keys of providers."""
+
+PROXY_NAMES: tuple[str, ...] = (
+    "HTTPS_PROXY",
+    "https_proxy",
+    "HTTP_PROXY",
+    "http_proxy",
+    "ALL_PROXY",
+    "all_proxy",
+    "NO_PROXY",
+    "no_proxy",
+)
+"""The way to providers, in both spellings that programs read."""
+
+SECRET_NAMES: tuple[str, ...] = (*KEY_NAMES, *PROXY_NAMES)
 
 SPAWN_ENVIRONMENT: tuple[str, ...] = (
     "HOME",

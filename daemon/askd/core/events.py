@@ -51,6 +51,10 @@ class TurnOptions:
     timeout_s: float | None = None
     temperature: float | None = None
     max_output_tokens: int | None = None
+    stop: tuple[str, ...] | None = None
+    effort: str | None = None
+    answer_schema: Mapping[str, Any] | None = None
+    """A JSON schema that the answer must fit; one that does not is asked for once more."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,24 +35,32 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one completion or of a whole turn, as the provider counted them."""
+    """Tokens of one completion or of a whole turn, as the provider counted them.
+
+    Cached tokens are a part of the input, reasoning tokens of the output.
+    `cost_usd`: None where no price is known; a sum counts what is known.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
     reasoning_tokens: int = 0
+    cost_usd: float | None = None
 
     def __add__(self, other: "Usage") -> "Usage":
+        costs = [each for each in (self.cost_usd, other.cost_usd) if each is not None]
         return Usage(
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
             self.cached_tokens + other.cached_tokens,
             self.reasoning_tokens + other.reasoning_tokens,
+            sum(costs) if costs else None,
         )
 
 
-Stop = Literal["end", "length", "calls", "refusal", "filtered", "unknown"]
-"""Why a model stopped: done, cut by a limit, wants tools, refused, filtered, not said."""
+Stop = Literal["end", "length", "calls", "refusal", "filtered", "pause", "unknown"]
+"""Why a model stopped: done, cut by a limit, wants tools, refused, filtered, wants to be asked to
+go on, not said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +84,7 @@ def judge_stop(stop: Stop, *, is_empty: bool) -> End:
         case "filtered":
             sentence = "The provider's content filter stopped the answer."
             return End("failed", FAILED, "refused", sentence)
-        case "end" | "calls" | "unknown":
+        case "end" | "calls" | "pause" | "unknown":
             sentence = "The model's answer was empty."
             return End("completed", DONE, None, sentence if is_empty else None)
     assert_never(stop)

@@ -6,8 +6,9 @@ not a call, and an interrupted message keeps its text alone.
 """
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, assert_never
+from typing import Any, Literal, assert_never
 
 from askd.core.items import AssistantMessage, Reasoning, Text, ToolCall
 from askd.core.outcome import Failure, Stop, Usage
@@ -16,6 +17,7 @@ from askd.providers.base import (
     Ended,
     Failed,
     ReasoningDelta,
+    ReasoningSealed,
     Stopped,
     StreamEvent,
     TextDelta,
@@ -56,6 +58,8 @@ class Assembler:
         self._model = model
         self._texts: dict[Kind, list[str]] = {"text": [], "reasoning": [], "arguments": []}
         self._lengths: dict[Kind, int] = {"text": 0, "reasoning": 0, "arguments": 0}
+        self._sealed: list[Reasoning] = []
+        self._unsealed = 0  # the first piece of reasoning that is in no sealed one
         self._calls: dict[int, _Call] = {}
         self._stop: Stop | None = None
         self.usage: Usage | None = None
@@ -69,6 +73,8 @@ class Assembler:
                 return self._add("text", text)
             case ReasoningDelta(text):
                 return self._add("reasoning", text)
+            case ReasoningSealed(raw):
+                self._seal(raw)
             case CallDelta():
                 call = self._calls.setdefault(event.index, _Call())
                 call.call_id = call.call_id or event.call_id
@@ -101,11 +107,10 @@ class Assembler:
 
     def message(self) -> AssistantMessage:
         """The message as it stands; after an interruption, what had come."""
-        thought = "".join(self._texts["reasoning"])
         return AssistantMessage(
             id=self._item_id,
             parts=(Text(self.text),) if self._lengths["text"] else (),
-            reasoning=(Reasoning(thought),) if thought else (),
+            reasoning=self._thoughts(),
             calls=self._whole_calls(),
             provider=self._provider,
             model=self._model,
@@ -118,6 +123,18 @@ class Assembler:
         self._texts[kind].append(text)
         self._lengths[kind] += len(text)
         return [Piece(kind, offset, text)]
+
+    def _seal(self, raw: Mapping[str, Any] | None) -> None:
+        pieces = self._texts["reasoning"]
+        text = "".join(pieces[self._unsealed :])
+        self._unsealed = len(pieces)
+        if text or raw is not None:
+            self._sealed.append(Reasoning(text, raw))
+
+    def _thoughts(self) -> tuple[Reasoning, ...]:
+        """Every sealed piece, and what has come since."""
+        open_text = "".join(self._texts["reasoning"][self._unsealed :])
+        return (*self._sealed, *([Reasoning(open_text)] if open_text else []))
 
     def _whole_calls(self) -> tuple[ToolCall, ...]:
         """Every call, each with an id of its own: missing ones made, doubles renamed."""

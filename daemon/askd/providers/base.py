@@ -11,17 +11,42 @@ from typing import Any, Literal, Protocol
 from askd.core.items import Item
 from askd.core.outcome import Failure, Stop, Usage
 
+Dialect = Literal["openai-responses", "openai-chat", "anthropic", "ollama", "copilot", "local"]
+"""The wire formats; "local" is the embedded model, which is spoken to in "openai-chat"."""
+
+Auth = Literal["chatgpt", "claude-oauth", "copilot"]
+"""Ways to sign in, where a provider takes more than a key."""
+
+Effort = Literal["none", "minimal", "low", "medium", "high"]
+"""How much a model is to think before it answers; each dialect says it in its own words."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
-    """One completion, asked of any dialect. Blobs in `items` have been resolved to text."""
+    """One completion, asked of any dialect. None: not said, the provider decides.
+
+    Attributes:
+        items: what the model sees. Blobs have been resolved to text, but for images.
+        images: the content of every image blob in `items`, by its sha256.
+        tools: each `{name, description, parameters}`, the last a JSON schema.
+        schema: a JSON schema that the answer's text must fit; set only where the model takes one.
+        context_window: tokens; for servers that must be told how much to read.
+        system_as_user: the model's template knows no system role: it goes ahead of the first
+            user message.
+    """
 
     model: str
     items: Sequence[Item]
     system: str | None = None
+    images: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     tools: Sequence[Mapping[str, Any]] = ()
     temperature: float | None = None
     max_output_tokens: int | None = None
+    stop: Sequence[str] = ()
+    effort: Effort | None = None
+    schema: Mapping[str, Any] | None = None
+    context_window: int | None = None
+    system_as_user: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +71,18 @@ class ReasoningDelta:
     """More of what the model thinks aloud."""
 
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningSealed:
+    """One piece of reasoning is whole: the deltas since the last seal are its text.
+
+    `raw` is what the provider wants back with the next request (a signature,
+    encrypted content, an id); None: nothing. It is kept with the item and sent
+    only to the provider it came from.
+    """
+
+    raw: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +121,16 @@ class Ended:
     """The dialect's own end event. A stream without it was cut."""
 
 
-StreamEvent = TextDelta | ReasoningDelta | CallDelta | UsageReported | Stopped | Failed | Ended
+StreamEvent = (
+    TextDelta
+    | ReasoningDelta
+    | ReasoningSealed
+    | CallDelta
+    | UsageReported
+    | Stopped
+    | Failed
+    | Ended
+)
 
 
 class Decoder(Protocol):
@@ -104,8 +150,8 @@ class Codec(Protocol):
         """The call that asks for this completion."""
         ...
 
-    def decoder(self) -> Decoder:
-        """A fresh decoder for one answer."""
+    def decoder(self, request: ModelRequest) -> Decoder:
+        """A fresh decoder for one answer to this request."""
         ...
 
     def read_error(self, status: int, headers: Mapping[str, str], body: bytes) -> Exception:
@@ -115,16 +161,30 @@ class Codec(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """A URL and its credential. `repr` never shows the credential."""
+    """A URL, its credential and the way there. `repr` never shows what is secret.
+
+    Attributes:
+        base_url: without a slash at its end; a codec's path follows.
+        auth: how the key is sent: `authorization: Bearer KEY`, or `x-api-key: KEY`.
+        headers: sent with every request, beside the codec's own.
+        unix_socket: connect there, whatever host the URL names.
+        proxy: an http or https proxy; None: none.
+        ca_file: certificates to trust in place of the system's.
+    """
 
     provider: str
     base_url: str
+    dialect: Dialect = "openai-chat"
     api_key: str | None = field(default=None, repr=False)
+    auth: Literal["bearer", "x-api-key"] = "bearer"
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     unix_socket: str | None = None
+    proxy: str | None = field(default=None, repr=False)
+    ca_file: str | None = None
 
 
 Progress = Callable[[str, str], None]
-"""Called with a kind (`retrying`, `model_loading`) and a sentence for people."""
+"""Called with a kind (`retrying`, `waiting`, `model_loading`, `warning`) and a sentence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,14 +212,49 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """US dollars for a million tokens."""
+
+    input: float
+    output: float
+    cached: float | None = None  # of the input, what the provider had in its cache
+
+    def cost_of(self, usage: Usage) -> float:
+        """Dollars."""
+        cached = usage.cached_tokens if self.cached is not None else 0
+        fresh = usage.input_tokens - cached
+        total = fresh * self.input + usage.output_tokens * self.output
+        return (total + cached * (self.cached or 0.0)) / 1e6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manners:
+    """How a model wants to be asked, and what it can; from its settings or its provider.
+
+    Attributes:
+        images: it can see; None: nobody said.
+        schema: its provider holds it to a JSON schema; False: it is only told to keep to it.
+    """
+
+    tools: bool = True
+    images: bool | None = None
+    schema: bool = True
+    system_as_user: bool = False
+    temperature: float | None = None
+    stop: tuple[str, ...] = ()
+    effort: Effort | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
     """A model that a turn can talk to. `name` is `provider/model`."""
 
     name: str
     provider: str
-    dialect: Literal["openai-chat", "local"]
+    dialect: Dialect
     limits: Limits
-    supports_tools: bool = True
+    manners: Manners = Manners()
+    price: Price | None = None
     why: str | None = None  # how it was chosen, when nobody chose it: shown once
 
     @property

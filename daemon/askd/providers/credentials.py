@@ -15,6 +15,7 @@ from askd.errors import NotConfigured, ProviderError, SecretsNeeded
 from askd.processes.supervise import CannotStart, Child, Command, open_child
 from askd.providers.addresses import OPENAI_URL, is_loopback, read_host
 from askd.providers.base import Endpoint
+from askd.providers.known import ProviderConfig
 
 LOCAL_ONLY = "local_only"
 """The reason of the error for an address that `local_only` refuses."""
@@ -35,19 +36,6 @@ class Caller:
 
     env: Mapping[str, str] = field(default_factory=dict)
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProviderConfig:
-    """`[providers.NAME]`: a server, and where its key comes from, if it wants one."""
-
-    name: str
-    dialect: str
-    base_url: str
-    api_key_env: str | None = None
-    api_key_cmd: tuple[str, ...] | None = None
-    api_key_file: str | None = None
-    default_model: str | None = None
 
 
 class Credentials:

@@ -4,9 +4,9 @@ What a person configured wins; then a small table of models whose limits are
 published; then a guess that says that it is one. It asks no server.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from askd.providers.base import Limits
+from askd.providers.base import Limits, Manners, Price
 
 GUESS = Limits(context_window=32_768, reserved_output=4_096, known=False)
 """For a model that nothing is known of. Most served today have at least this window;
@@ -40,10 +40,12 @@ OPENAI_NAMES: tuple[str, ...] = ("gpt-5", "gpt-5-mini", "gpt-5-nano", "gpt-4.1",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelConfig:
-    """`[models."provider/model"]`: limits in tokens; None: not said."""
+    """`[models."provider/model"]`: limits in tokens, and the rest; None: not said."""
 
     context_window: int | None = None
     max_output_tokens: int | None = None
+    price: Price | None = None
+    manners: Manners = field(default_factory=Manners)
 
 
 def find_limits(provider: str, model: str, config: ModelConfig | None) -> Limits:

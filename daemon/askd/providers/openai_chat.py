@@ -90,7 +90,7 @@ class OpenAIChat:
             headers={"content-type": "application/json", "accept": "text/event-stream"},
         )
 
-    def decoder(self) -> "ChatDecoder":
+    def decoder(self, request: ModelRequest) -> "ChatDecoder":
         """A fresh decoder for one answer."""
         return ChatDecoder(self._provider)
 

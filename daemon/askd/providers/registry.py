@@ -17,9 +17,10 @@ import trio
 
 from askd.errors import NotConfigured, ProviderError, Unauthenticated, Unavailable, UnknownModel
 from askd.providers.addresses import is_openai
-from askd.providers.base import Model, ModelRequest, Progress, StreamEvent
+from askd.providers.base import Manners, Model, ModelRequest, Progress, StreamEvent
 from askd.providers.catalog import explain_unknown, find_matches, read_listing
-from askd.providers.credentials import Caller, Credentials, ProviderConfig
+from askd.providers.credentials import Caller, Credentials
+from askd.providers.known import ProviderConfig
 from askd.providers.limits import (
     OPENAI_DEFAULT,
     OPENAI_NAMES,
@@ -95,12 +96,14 @@ class Models:
         default_model: str | None,
         local: LocalConfig,
         models: Mapping[str, ModelConfig],
+        aliases: Mapping[str, str] | None = None,
         local_only: bool = False,
     ) -> None:
         """Take other settings; what runs goes on, the next request finds them."""
         self._providers = {each.name: each for each in providers}
         self._default_model = default_model
         self._models = models
+        self._aliases = aliases or {}
         self._local.configure(local)
         self._credentials = Credentials(
             providers,
@@ -137,6 +140,7 @@ class Models:
             ProviderError: a server had to be asked for its models, and failed.
         """
         name = name or self._default_model
+        name = self._aliases.get(name, name) if name else None
         if not name:
             return await self._choose(caller)
         provider, slash, model = name.partition("/")
@@ -306,7 +310,7 @@ class Models:
                 provider=provider,
                 dialect="local",
                 limits=limits,
-                supports_tools=False,
+                manners=Manners(tools=False),
                 why=why,
             )
         self._credentials.find(provider, caller)

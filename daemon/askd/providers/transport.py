@@ -108,7 +108,7 @@ class Transport:
             self,
             endpoint=endpoint,
             codec=codec,
-            call=codec.encode(request),
+            request=request,
             progress=progress,
             limits=limits or self.limits,
         )
@@ -206,14 +206,15 @@ class _Answer:
         *,
         endpoint: Endpoint,
         codec: Codec,
-        call: HttpCall,
+        request: ModelRequest,
         progress: Progress,
         limits: TimeLimits,
     ) -> None:
         self._transport = transport
         self._endpoint = endpoint
         self._codec = codec
-        self._call = call
+        self._request = request
+        self._call = codec.encode(request)
         self._progress = progress
         self._limits = limits
         self._ready: deque[StreamEvent] = deque()
@@ -222,7 +223,7 @@ class _Answer:
         self._give_up_at = trio.current_time() + limits.total_s
         self._response: httpx.Response | None = None
         self._chunks: AsyncIterator[bytes] | None = None
-        self._decoder = codec.decoder()
+        self._decoder = codec.decoder(request)
 
     def __aiter__(self) -> "_Answer":
         return self
@@ -267,7 +268,7 @@ class _Answer:
             kind = self._response.headers.get("content-type", "")
             if self._response.status_code != 200 or "json" in kind or "html" in kind:
                 raise await self._transport.read_error(self._response, self._endpoint, self._codec)
-            self._decoder = self._codec.decoder()
+            self._decoder = self._codec.decoder(self._request)
             self._chunks = self._response.aiter_raw()
         if scope.cancelled_caught:
             self._raise_late(self._limits.first_s)

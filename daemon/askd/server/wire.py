@@ -30,7 +30,7 @@ from ask.protocol.messages import TurnOptions as WireOptions
 from askd.core.events import Event, TurnOptions, encode_body
 from askd.core.items import Blob, Part, Text
 from askd.errors import AskdError
-from askd.providers.base import Model
+from askd.providers.base import Model, Price
 from askd.sessions.hub import Delta, Progress, Published, TurnUnsaved
 from askd.sessions.live import LiveSession, TurnStatus
 from askd.sessions.streaming import LiveText
@@ -268,8 +268,16 @@ def describe_model(model: Model, *, default: str | None) -> ModelRecord:
         name=model.name,
         provider=model.provider,
         context_window=model.limits.context_window if model.limits.known else None,
+        max_output_tokens=model.limits.reserved_output if model.limits.known else None,
+        images=model.manners.images,
+        price=None if model.price is None else _describe_price(model.price),
         default=model.name == default,
     )
+
+
+def _describe_price(price: Price) -> Map:
+    cached = {} if price.cached is None else {"cached": price.cached}
+    return {"input": price.input, "output": price.output, **cached}
 
 
 # ---- what comes in ----------------------------------------------------------------
@@ -277,9 +285,9 @@ def describe_model(model: Model, *, default: str | None) -> ModelRecord:
 
 def read_options(options: WireOptions) -> TurnOptions:
     """A prompt's options, as the core has them: the fields have the same names."""
-    return TurnOptions(
-        **{field.name: getattr(options, field.name) for field in dataclasses.fields(TurnOptions)}
-    )
+    said = {field.name: getattr(options, field.name) for field in dataclasses.fields(TurnOptions)}
+    said["stop"] = None if options.stop is None else tuple(options.stop)
+    return TurnOptions(**said)
 
 
 def read_target(target: WireTarget) -> Target:

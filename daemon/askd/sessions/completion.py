@@ -101,7 +101,7 @@ class Completion:
             model=setting.model.bare_name,
             items=items,
             system=context.system,
-            tools=self._means.tools.describe() if setting.model.supports_tools else (),
+            tools=self._means.tools.describe() if setting.model.manners.tools else (),
             temperature=setting.temperature,
             max_output_tokens=setting.max_output_tokens,
         )

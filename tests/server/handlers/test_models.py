@@ -7,16 +7,9 @@ async def test_models_are_listed_with_the_one_that_would_answer() -> None:
     async with open_server() as server:
         peer = await server.greet()
         page = await peer.call("model/list")
-        assert page["data"] == [
-            {
-                "name": "test/small",
-                "provider": "test",
-                "context_window": 100_000,
-                "default": True,
-            },
-            # Its window is a guess, so it is not shown.
-            {"name": "test/large", "provider": "test", "context_window": None, "default": False},
-        ]
+        shown = [(row["name"], row["context_window"], row["default"]) for row in page["data"]]
+        # The second's window is a guess, so it is not shown.
+        assert shown == [("test/small", 100_000, True), ("test/large", None, False)]
         assert page["warnings"] == ["work: no answer"]
 
 

@@ -95,10 +95,12 @@ def _read_prompt(params: TurnStart, *, blobs: Mapping[str, bytes]) -> Prompt:
 
 def digest_of(params: TurnStart) -> str:
     """What makes two requests with one key the same prompt: target, parts, options."""
+    # Options that are not said leave no trace, or each new one would make other prompts of old.
+    options = wire.encode_result(params.options)
     said = {
         "target": wire.encode_result(params.target),
         "parts": [wire.encode_result(part) for part in params.parts],
-        "options": wire.encode_result(params.options),
+        "options": {name: value for name, value in options.items() if value is not None},
         "ephemeral": params.ephemeral,
     }
     canonical = json.dumps(said, sort_keys=True, separators=(",", ":"))

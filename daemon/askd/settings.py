@@ -1,0 +1,189 @@
+"""Settings: what `config.toml` may hold, each with its default and a sentence.
+
+Shapes and nothing else: `config` reads the file, `app` hands the values on.
+"""
+
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeFloat,
+    PositiveInt,
+    model_validator,
+)
+
+from askd.providers.base import Auth, Dialect, Effort
+
+SUPPORTED_DIALECTS: tuple[Dialect, ...] = (
+    "openai-responses",
+    "openai-chat",
+    "anthropic",
+    "ollama",
+    "copilot",
+)
+"""What `[providers.NAME]` may speak; the embedded model is under `[local]`."""
+
+
+def _check_url(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("is no address such as http://127.0.0.1:8000/v1")
+    return url
+
+
+def _check_name(name: str) -> str:
+    if not name.strip():
+        raise ValueError("is empty")
+    return name
+
+
+Url = Annotated[str, AfterValidator(_check_url)]
+Name = Annotated[str, AfterValidator(_check_name)]
+
+
+class Section(BaseModel):
+    """A table of the file: nothing unknown, nothing coerced."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class ProviderSettings(Section):
+    """`[providers.NAME]`: a server that answers."""
+
+    dialect: Dialect | None = Field(
+        default=None,
+        description="The wire format that the server speaks; known for well-known names.",
+    )
+    base_url: Url | None = Field(
+        default=None,
+        description="Where it listens, up to and without `/chat/completions`; known for "
+        "well-known names and for the dialects of one vendor.",
+    )
+    api_key_env: str | None = Field(
+        default=None, description="The variable that holds its key, the caller's or the daemon's."
+    )
+    api_key_cmd: list[str] | None = Field(
+        default=None, description="A command that prints its key; run without a shell."
+    )
+    api_key_file: str | None = Field(
+        default=None, description="A file that holds its key; others must not be able to read it."
+    )
+    auth: Auth | None = Field(
+        default=None,
+        description="A sign-in in place of a key: ChatGPT's, Claude Code's or Copilot's.",
+    )
+    client_id: Name | None = Field(
+        default=None, description="The OAuth client to sign in as, in place of the usual one."
+    )
+    headers: dict[str, str] = Field(
+        default_factory=dict, description="Headers to send too, or in place of the usual ones."
+    )
+    proxy: Url | None = Field(
+        default=None,
+        description="An HTTP proxy on the way there, in place of the one that HTTPS_PROXY names.",
+    )
+    ca_file: str | None = Field(
+        default=None, description="Certificates (PEM) to trust in place of the system's."
+    )
+    default_model: Name | None = Field(
+        default=None, description="The model to use when only the provider is named or found."
+    )
+
+
+class ModelSettings(Section):
+    """`[models."provider/model"]`: what the provider does not say of a model."""
+
+    context_window: PositiveInt | None = Field(default=None, description="Its window in tokens.")
+    max_output_tokens: PositiveInt | None = Field(
+        default=None, description="What is kept free of the window for its answer, in tokens."
+    )
+    temperature: NonNegativeFloat | None = Field(
+        default=None, description="How freely it chooses its words, where a prompt says nothing."
+    )
+    stop: list[str] = Field(default_factory=list, description="Texts at which it stops.")
+    effort: Effort | None = Field(
+        default=None, description="How much it thinks before it answers, if it does."
+    )
+    tools: bool = Field(default=True, description="It can call tools.")
+    images: bool | None = Field(
+        default=None, description="It can see; if not set, its provider is asked or believed to."
+    )
+    json_schema: bool = Field(
+        default=True,
+        description="Its provider can hold it to a JSON schema; else it is told to keep to one.",
+    )
+    system_role: Literal["system", "user"] = Field(
+        default="system",
+        description="Where its template takes a system prompt: `user` puts it ahead of the first "
+        "message.",
+    )
+    input_price: NonNegativeFloat | None = Field(
+        default=None, description="US dollars for a million tokens that it reads."
+    )
+    cached_price: NonNegativeFloat | None = Field(
+        default=None, description="The same for those that its provider had in its cache."
+    )
+    output_price: NonNegativeFloat | None = Field(
+        default=None, description="US dollars for a million tokens that it writes."
+    )
+
+    @model_validator(mode="after")
+    def _check_price(self) -> "ModelSettings":
+        if (self.input_price is None) != (self.output_price is None):
+            raise ValueError("input_price and output_price come together")
+        return self
+
+
+class LocalSettings(Section):
+    """`[local]`: the embedded model."""
+
+    model_path: str | None = Field(
+        default=None, description="A GGUF file to use in place of the small model that is shipped."
+    )
+    context_window: PositiveInt = Field(default=8192, description="Its window in tokens.")
+    idle_s: float = Field(
+        default=600.0, gt=0, description="Stop it after this long without a prompt."
+    )
+    threads: PositiveInt | None = Field(
+        default=None, description="Threads to compute with; all processors but one if not set."
+    )
+
+
+class LogSettings(Section):
+    """`[log]`: what the daemon writes about itself."""
+
+    level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="The least important message to write."
+    )
+
+
+class Settings(Section):
+    """The whole of `config.toml`."""
+
+    default_model: Name | None = Field(
+        default=None, description="The model for new conversations; found by looking if not set."
+    )
+    local_only: bool = Field(
+        default=False, description="Refuse every endpoint that is not on this machine's loopback."
+    )
+    persist_special_commands: bool = Field(
+        default=True, description="Keep `/commands` of `ask chat` and their results as notices."
+    )
+    title: Literal["first-words", "model", "off"] = Field(
+        default="first-words", description="How a conversation gets its title."
+    )
+    providers: dict[str, ProviderSettings] = Field(
+        default_factory=dict, description="Servers, by the name that goes before the `/`."
+    )
+    models: dict[str, ModelSettings] = Field(
+        default_factory=dict, description="Limits, prices and manners of single models."
+    )
+    aliases: dict[str, Name] = Field(
+        default_factory=dict, description='Short names for `-m`: `fast = "openai/gpt-5-mini"`.'
+    )
+    local: LocalSettings = Field(default=LocalSettings(), description="The embedded model.")
+    log: LogSettings = Field(default=LogSettings(), description="The daemon's log.")

@@ -1,0 +1,57 @@
+"""Settings become the values that the rooms take, with what is known filled in."""
+
+import pytest
+
+from askd.config import parse_settings
+from askd.providers.base import Price
+from askd.room_settings import read_local, read_models, read_providers
+
+
+def test_a_known_name_needs_no_address() -> None:
+    (one,) = read_providers(parse_settings("[providers.anthropic]\n", "c"))
+    assert (one.dialect, one.api_key_env) == ("anthropic", "ANTHROPIC_API_KEY")
+    assert one.base_url == "https://api.anthropic.com/v1"
+    assert one.is_configured
+
+
+def test_what_is_said_goes_before_what_is_known() -> None:
+    text = "[providers.openai]\ndialect = 'openai-chat'\nbase_url = 'http://127.0.0.1:1/v1/'\n"
+    (one,) = read_providers(parse_settings(text + "api_key_file = '/k'\n", "c"))
+    assert (one.dialect, one.base_url) == ("openai-chat", "http://127.0.0.1:1/v1")
+    assert (one.api_key_env, one.api_key_file, one.default_model) == (None, "/k", None)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "address"),
+    [("ollama", "http://127.0.0.1:11434"), ("copilot", "https://api.githubcopilot.com")],
+)
+def test_a_vendors_dialect_says_where_it_is(dialect: str, address: str) -> None:
+    (one,) = read_providers(parse_settings(f"[providers.x]\ndialect = '{dialect}'\n", "c"))
+    assert one.base_url == address
+
+
+def test_what_is_said_of_a_model() -> None:
+    text = """
+    [models."a/b"]
+    context_window = 1000
+    temperature = 0.5
+    stop = ["END"]
+    effort = "low"
+    images = true
+    system_role = "user"
+    json_schema = false
+    input_price = 1.0
+    output_price = 2.0
+    """
+    found = read_models(parse_settings(text, "c"))["a/b"]
+    assert (found.context_window, found.max_output_tokens) == (1000, None)
+    assert found.price == Price(input=1.0, output=2.0)
+    manners = found.manners
+    assert (manners.temperature, manners.stop, manners.effort) == (0.5, ("END",), "low")
+    assert (manners.images, manners.system_as_user, manners.schema) == (True, True, False)
+    assert manners.tools
+
+
+def test_the_embedded_model() -> None:
+    local = read_local(parse_settings("[local]\ncontext_window = 99\n", "c"))
+    assert (local.context_tokens, local.model_path) == (99, None)
