@@ -82,11 +82,19 @@ WEATHER: Json = {
     "properties": {"city": {"type": "string"}},
     "required": ["city"],
 }
-SHOWN_CALL = """\
-<tool_call>
-{"name": "get_weather", "arguments": {"city": "Oslo"}}
-</tool_call>"""
-"""A model as small as this one calls a tool only after it has been shown one call."""
+SHOWN_CALL = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "CITY"}}\n</tool_call>'
+SHOWN = [
+    said
+    for city in ("Oslo", "Paris", "Bonn")
+    for said in (
+        ("user", f"Weather in {city}?"),
+        (
+            "assistant",
+            SHOWN_CALL.replace("CITY", city),
+        ),
+    )
+] + [("user", "Weather in Rome?")]
+"""A model as small as this one calls a tool only after it has been shown how, thrice."""
 
 ABOUT_WEATHER = "weather"
 
@@ -137,13 +145,7 @@ def chat_cases() -> Iterator[Case]:
     )
     yield case(
         "tool",
-        [
-            {"role": "user", "content": "Say A"},
-            {"role": "assistant", "content": "A"},
-            {"role": "user", "content": "Weather in Oslo?"},
-            {"role": "assistant", "content": SHOWN_CALL},
-            {"role": "user", "content": "Weather in Rome?"},
-        ],
+        [{"role": role, "content": words} for role, words in SHOWN],
         tools=tools,
         tool_choice="required",
         max_tokens=80,
@@ -187,13 +189,7 @@ def responses_cases() -> Iterator[Case]:
     yield case("second-turn", [*first, assistant("Paris."), user("Of Italy?")])
     yield case(
         "tool",
-        [
-            user("Say A"),
-            assistant("A"),
-            user("Weather in Oslo?"),
-            assistant(SHOWN_CALL),
-            user("Weather in Rome?"),
-        ],
+        [user(words) if role == "user" else assistant(words) for role, words in SHOWN],
         tools=tools,
         tool_choice="required",
         max_output_tokens=80,
@@ -230,13 +226,7 @@ def messages_cases() -> Iterator[Case]:
     )
     yield case(
         "tool",
-        [
-            said("user", text("Say A")),
-            said("assistant", text("A")),
-            said("user", text("Weather in Oslo?")),
-            said("assistant", text(SHOWN_CALL)),
-            said("user", text("Weather in Rome?")),
-        ],
+        [said(role, text(words)) for role, words in SHOWN],
         tools=tools,
         tool_choice={"type": "any"},
         max_tokens=80,
@@ -290,6 +280,7 @@ def main() -> None:
     engine = f"llama.cpp of xllamacpp {importlib.metadata.version('xllamacpp')}"
     origin = f"{engine}, SmolLM2-135M-Instruct Q4_1, recorded {day}"
     for case in (*chat_cases(), *responses_cases(), *messages_cases()):
+        ask(host, port, case)  # its prompt is in the server's cache now: the answer is steadier
         status, headers, body = ask(host, port, case)
         folder = FOLDER / case.dialect
         folder.mkdir(parents=True, exist_ok=True)
