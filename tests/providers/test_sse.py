@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askd.errors import BadAnswer
-from askd.providers import sse
+from askd.providers.lines import LINE_LIMIT_BYTES
 from askd.providers.sse import EventSplitter, ServerEvent
 
 PIECES = st.sampled_from(
@@ -77,7 +77,7 @@ def test_bytes_that_are_no_text_are_replaced() -> None:
 
 def test_line_without_an_end_is_refused() -> None:
     splitter = EventSplitter()
-    splitter.feed(b"data: " + b"x" * (sse.LINE_LIMIT_BYTES - 6))
+    splitter.feed(b"data: " + b"x" * (LINE_LIMIT_BYTES - 6))
     with pytest.raises(BadAnswer, match="longer than 1 MiB"):
         splitter.feed(b"x")
 

@@ -1,0 +1,63 @@
+"""Reading what servers send without trusting its shape.
+
+Each function takes any JSON value and gives one of the type that is wanted, empty
+where there is none. It raises nothing and it knows no dialect.
+"""
+
+import json
+import math
+import re
+from typing import Any
+
+Json = dict[str, Any]
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
+"""Half characters: JSON can escape them, UTF-8 and so the store cannot hold them."""
+
+COUNT_LIMIT = 1 << 53
+"""No count of tokens is larger; a larger number is nonsense, and might not fit a column."""
+
+
+def parse_object(text: str) -> Json | None:
+    """The JSON object that this text is, or None if it is none."""
+    try:
+        parsed = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return parsed if isinstance(parsed, dict) else None
+
+
+def read_text(value: Any) -> str:
+    """The string; half characters become U+FFFD."""
+    return _SURROGATES.sub("\ufffd", value) if isinstance(value, str) else ""
+
+
+def read_object(value: Any) -> Json:
+    """The object."""
+    return value if isinstance(value, dict) else {}
+
+
+def read_objects(value: Any) -> list[Json]:
+    """The objects of a list; what else is in it is passed over."""
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def read_index(value: Any) -> int | None:
+    """A place in a list, 0, 1, ..."""
+    return value if type(value) is int and value >= 0 else None
+
+
+def read_count(table: Any, name: str) -> int | None:
+    """A number of tokens under this name; None: the server did not say, or said nonsense."""
+    value = table.get(name) if isinstance(table, dict) else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return int(value) if 0 <= value <= COUNT_LIMIT else None
+
+
+def write_json(value: Any) -> str:
+    """The value as compact JSON text without half characters."""
+    try:
+        return read_text(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+    except (ValueError, RecursionError):
+        return "{}"

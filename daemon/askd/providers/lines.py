@@ -1,0 +1,67 @@
+"""Lines out of bytes, incrementally, however the bytes were cut.
+
+It splits on LF, CRLF and CR and on nothing else: U+2028 and U+0085 are content,
+and a reader of text lines would break a JSON string in two there. It refuses
+what has no end: each cap is a `BadAnswer`. What a line means is not its concern.
+"""
+
+import re
+
+from askd.errors import BadAnswer
+
+LINE_LIMIT_BYTES = 1 << 20
+"""One line: a provider's largest single delta is a few kilobytes; 1 MiB is no delta."""
+
+STREAM_LIMIT_BYTES = 64 << 20
+"""One answer with all its framing: about sixteen million tokens."""
+
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class LineSplitter:
+    """Bytes in, whole lines out; what is incomplete is kept, and lost at the end."""
+
+    def __init__(self) -> None:
+        self._received = 0
+        self._line = bytearray()
+        self._after_return = False
+        self._at_start = True
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """Every line that is whole after these bytes, without its end; empty ones too.
+
+        A byte order mark ahead of the first line is left out.
+
+        Raises:
+            BadAnswer: a line or the stream is over its cap.
+        """
+        self._received += len(data)
+        if self._received > STREAM_LIMIT_BYTES:
+            raise BadAnswer(f"the answer is larger than {STREAM_LIMIT_BYTES >> 20} MiB")
+        if self._after_return and data:
+            # A CR ended a line at once; an LF right after it is the same line end.
+            self._after_return = False
+            data = data.removeprefix(b"\n")
+        if data.endswith(b"\r"):
+            self._after_return = True
+        lines: list[bytes] = []
+        *ended, rest = _LINE_END.split(data)
+        for piece in ended:
+            self._extend(piece)
+            lines.append(self._take())
+        self._extend(rest)
+        return lines
+
+    def _extend(self, piece: bytes) -> None:
+        self._line += piece
+        if len(self._line) > LINE_LIMIT_BYTES:
+            raise BadAnswer(f"a line of the answer is longer than {LINE_LIMIT_BYTES >> 20} MiB")
+
+    def _take(self) -> bytes:
+        line = bytes(self._line)
+        self._line.clear()
+        if self._at_start:
+            self._at_start = False
+            line = line.removeprefix(_BYTE_ORDER_MARK)
+        return line
