@@ -44,7 +44,14 @@ class Environment:
 OWN_NAMES: tuple[str, ...] = (
     *SECRET_NAMES,
     *("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "OLLAMA_HOST", "CODEX_HOME"),
-    *("CREDENTIALS_DIRECTORY", "XDG_CONFIG_HOME", "HOME"),
+    *("CREDENTIALS_DIRECTORY", "XDG_CONFIG_HOME", "HOME", "CLAUDE_CONFIG_DIR"),
+    # Where sign-ins go instead, for tests and for proxies of one's own.
+    *(
+        "ASK_CHATGPT_ISSUER",
+        "CODEX_REFRESH_TOKEN_URL_OVERRIDE",
+        "ASK_GITHUB_URL",
+        "ASK_GITHUB_API_URL",
+    ),
 )
 """What providers and credentials are found by."""
 CHILD_NAMES: tuple[str, ...] = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER")

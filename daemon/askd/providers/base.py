@@ -51,12 +51,15 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpCall:
-    """An HTTP request without a host or a credential: the endpoint adds both."""
+    """An HTTP request without a host or a credential: the endpoint adds both.
+
+    `repr` shows neither body nor headers: a sign-in's body is a secret, and a prompt is private.
+    """
 
     method: str
     path: str
-    body: bytes
-    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = field(repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +90,17 @@ class ReasoningSealed:
 
 @dataclass(frozen=True, slots=True)
 class CallDelta:
-    """More of the call at `index`; id and name come once, usually with the first piece."""
+    """More of the call at `index`; id and name come once, usually with the first piece.
+
+    `is_whole`: these arguments are all there are, in place of the pieces that came;
+    for a server that says them once more and whose pieces do not add up to them.
+    """
 
     index: int
     call_id: str | None = None
     name: str | None = None
     arguments: str = ""
+    is_whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
