@@ -29,7 +29,7 @@ def numbers(connection: sqlite3.Connection) -> list[int]:
     return [n for (n,) in connection.execute("SELECT number FROM migrations ORDER BY number")]
 
 
-def test_the_first_schema_has_every_table(fresh: sqlite3.Connection, path: Path) -> None:
+def test_a_fresh_database_has_every_table(fresh: sqlite3.Connection, path: Path) -> None:
     migrate(fresh, path, at=7.0)
     tables = {n for (n,) in fresh.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     assert tables == {
@@ -43,8 +43,10 @@ def test_the_first_schema_has_every_table(fresh: sqlite3.Connection, path: Path)
         "blobs",
         "blob_uses",
         "jobs",
+        "usage",
     }
-    assert fresh.execute("SELECT * FROM migrations").fetchall() == [(1, "first", 7.0)]
+    taken = fresh.execute("SELECT * FROM migrations").fetchall()
+    assert taken == [(1, "first", 7.0), (2, "usage", 7.0)]
     assert fresh.execute("PRAGMA foreign_key_check").fetchall() == []
     assert not list(path.parent.glob("*backup*")), "there was nothing to lose"
 

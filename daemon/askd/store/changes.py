@@ -20,6 +20,7 @@ from askd.store.projection import (
     find_row_to_extend,
     number_events,
 )
+from askd.store.usage import count_answers
 
 ROW_COLUMNS = "id, name, title, model, message_count, last_seq, created_at, updated_at"
 
@@ -72,6 +73,7 @@ def append(write: Write) -> Change[Committed]:
         _save_row(connection, row, advance_row(row, events))
         blobs.keep_blobs(connection, row.id, named=named, contents=contents)
         _save_events(connection, events, texts)
+        count_answers(connection, events)
         _follow_turns(connection, row.id, events)
         if write.key is not None:
             _save_key(connection, write.key, row.id, find_key_seq(events, write.key.turn_id))
@@ -89,14 +91,14 @@ def append(write: Write) -> Change[Committed]:
 
 
 def delete(conversation_id: str) -> Change[None]:
-    """Everything of a conversation but its keys; raise `NotFound`."""
+    """Everything of a conversation but its keys and the counts of its usage; raise `NotFound`."""
 
     def change(connection: sqlite3.Connection, at: float) -> Done[None]:
         if read_row(connection, conversation_id) is None:
             raise refusals.conversation_not_found(conversation_id)
         digests = blobs.used_blobs(connection, conversation_id)
         connection.execute("UPDATE keys SET seq = 0 WHERE conversation_id = ?", (conversation_id,))
-        # Everything else refers to this row and goes with it.
+        # Everything else refers to this row and goes with it; what it has cost is kept without it.
         connection.execute("DELETE FROM conversations WHERE id = ?", (conversation_id,))
         blobs.drop_unused(connection, digests)
         return Done(None)

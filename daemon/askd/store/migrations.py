@@ -14,6 +14,7 @@ from pathlib import Path
 from askd.errors import NewerSchema, StorageFailed
 from askd.files import PRIVATE_FILE, sync_directory
 from askd.store.refusals import storage_failed
+from askd.store.usage_migration import add_usage
 
 Step = str | Callable[[sqlite3.Connection], None]
 """SQL, or a function that runs inside the step's transaction and must not end it."""
@@ -30,6 +31,7 @@ class Migration:
 
 MIGRATIONS: tuple[Migration, ...] = (
     Migration(1, "first", Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")),
+    Migration(2, "usage", add_usage),
 )
 
 

@@ -15,7 +15,7 @@ from typing import TypeVar
 import trio
 
 from askd.core.events import Event
-from askd.store import blobs, job_queries, refusals
+from askd.store import blobs, job_queries, refusals, usage_queries
 from askd.store.bodies import decode_event
 from askd.store.changes import ROW_COLUMNS, read_key, read_row, row_of
 from askd.store.cursors import decode_cursor, encode_cursor
@@ -23,8 +23,9 @@ from askd.store.database import open_readonly
 from askd.store.job_queries import JobPage, JobRow
 from askd.store.log import KnownKey, Partial
 from askd.store.projection import ConversationRow
+from askd.store.usage_queries import By, UsagePage
 
-__all__ = ["ConversationRow", "JobPage", "JobRow", "ListPage", "Reader"]
+__all__ = ["ConversationRow", "JobPage", "JobRow", "ListPage", "Reader", "UsagePage"]
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -164,6 +165,27 @@ class Reader:
     async def next_job_at(self) -> float | None:
         """When the next waiting job is due, in unix seconds; None: none waits."""
         return await self._query(job_queries.find_next_run)
+
+    async def read_usage(
+        self,
+        *,
+        by: By,
+        since_at: float | None,
+        utc_offset_s: int,
+        cursor: str | None,
+        limit: int,
+    ) -> UsagePage:
+        """What answers took, added up; raises `RequestError` (cursor)."""
+        return await self._query(
+            lambda connection: usage_queries.read_usage(
+                connection,
+                by=by,
+                since_at=since_at,
+                utc_offset_s=utc_offset_s,
+                cursor=cursor,
+                limit=limit,
+            )
+        )
 
     async def read_blob(self, sha256: str) -> bytes:
         """A blob's content; raises `NotFound`."""
