@@ -97,3 +97,12 @@ def test_failure_is_kept_beside_the_text() -> None:
     answer = assemble(TextDelta("Half"), Failed(failure))
     assert answer.failure == failure
     assert answer.text == "Half"
+
+
+def test_arguments_said_whole_stand_in_place_of_their_pieces() -> None:
+    answer = Assembler("i")
+    shown = answer.feed(CallDelta(0, "a", "f", '{"x"'))
+    assert answer.feed(CallDelta(0, arguments='{"y": 1}', is_whole=True)) == []
+    answer.feed(Stopped("calls"))
+    assert [piece.text for piece in shown] == ['{"x"']
+    assert answer.message().calls == (ToolCall("a", "f", '{"y": 1}'),)

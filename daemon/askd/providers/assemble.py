@@ -79,6 +79,9 @@ class Assembler:
                 call = self._calls.setdefault(event.index, _Call())
                 call.call_id = call.call_id or event.call_id
                 call.name = call.name or event.name
+                if event.is_whole:
+                    call.arguments = [event.arguments]
+                    return []  # what was shown stays; the message is what counts
                 call.arguments.append(event.arguments)
                 return self._add("arguments", event.arguments)
             case UsageReported(usage):
