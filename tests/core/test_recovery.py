@@ -33,7 +33,7 @@ from askd.core.recovery import (
     plan_recovery,
 )
 from askd.core.turn import Append, Started, Turn
-from tests.core.turn_world import World, accept, check_log, record
+from tests.core.turn_world import World, accept, check_log, count_steered, record
 
 ATTENDED = accept()
 DETACHED = accept(options=TurnOptions(detach=True))
@@ -232,5 +232,5 @@ def test_any_turn_that_was_cut_off_anywhere_is_closed_whole() -> None:
         number = max([b.completion or 0 for b in left if isinstance(b, ItemAdded)], default=0) + 1
         partials = (("t", f"t.{number}", "text", "so"),) if random.random() < 0.5 else ()
         bodies = [*left, *closed(ATTENDED, *left, partials=partials)]
-        steered = sum(isinstance(b, ItemAdded) and b.item.TYPE == "user_message" for b in left)
+        steered = count_steered(left)
         check_log(bodies, steered=steered)

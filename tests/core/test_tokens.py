@@ -48,6 +48,7 @@ def test_more_text_is_never_less(one: str, other: str) -> None:
         (UserMessage("x", (Text("abcd", name="stdin"),)), ITEM_TOKENS + 1 + ITEM_TOKENS + 4),
         (UserMessage("x", (Blob("", 4000, "text/plain"),)), ITEM_TOKENS + 1000),
         (UserMessage("x", (Blob("", 10**7, "image/png"),)), ITEM_TOKENS + IMAGE_TOKENS),
+        (UserMessage("x", (Blob("", 70, "image/gif"),)), ITEM_TOKENS + IMAGE_TOKENS),
         (
             AssistantMessage("x", (Text("abcd"),), (Reasoning("abcd"),)),
             ITEM_TOKENS + 2,

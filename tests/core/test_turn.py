@@ -37,7 +37,16 @@ from askd.core.turn import (
     Turn,
     TurnIsOver,
 )
-from tests.core.turn_world import INTERRUPT, Violation, World, accept, check_log, record, starts
+from tests.core.turn_world import (
+    INTERRUPT,
+    Violation,
+    World,
+    accept,
+    check_log,
+    count_steered,
+    record,
+    starts,
+)
 
 INTERLEAVINGS = 10_000
 """About two seconds; each has up to some dozens of inputs."""
@@ -119,7 +128,7 @@ def test_any_log_cut_anywhere_is_gone_on_with() -> None:
         world = World(random, Turn("t", max_completions=8))
         world.play()
         left = world.bodies[: random.randrange(len(world.bodies))]
-        steered = sum(isinstance(b, ItemAdded) and isinstance(b.item, UserMessage) for b in left)
+        steered = count_steered(left)
         machine, _ = rebuilt(*left)
         assert machine.phase == "waiting"
         after = World(random, machine, attempt=2)
@@ -174,10 +183,40 @@ def play_all(kind: type[Turn], seeds: int) -> None:
         check_log(world.bodies, steered=world.steered)
 
 
-@pytest.mark.parametrize("broken", [Forgetful, Hasty, Deaf, Greedy])
+class Nagging(Turn):
+    """Objects again and again."""
+
+    def feed(self, input: Input) -> list[Command]:
+        self._objected = False
+        return super().feed(input)
+
+
+class Lenient(Turn):
+    """Gives up at the first objection."""
+
+    def feed(self, input: Input) -> list[Command]:
+        self._objected = True
+        return super().feed(input)
+
+
+@pytest.mark.parametrize("broken", [Forgetful, Hasty, Deaf, Greedy, Nagging, Lenient])
 def test_a_broken_machine_is_caught(broken: type[Turn]) -> None:
     with pytest.raises(Violation):
         play_all(broken, 200)
+
+
+def test_the_world_has_pauses_and_both_objections() -> None:
+    seen = set()
+    for seed in range(1000):
+        world = World(Random(seed), Turn("t", max_completions=8))
+        world.play()
+        for place, body in enumerate(world.bodies):
+            follows = world.bodies[place + 1] if place + 1 < len(world.bodies) else None
+            if isinstance(body, CompletionFinished) and body.stop == "pause":
+                seen.add(("pause", isinstance(follows, TurnFinished)))
+            if isinstance(body, TurnFinished):
+                seen.add(("end", body.reason == "schema_mismatch"))
+    assert seen == {("pause", True), ("pause", False), ("end", True), ("end", False)}
 
 
 # ---- the common course ----------------------------------------------------------
@@ -558,3 +597,143 @@ def test_rebuilt_after_its_end_takes_nothing() -> None:
     assert machine.phase == "finished"
     with pytest.raises(TurnIsOver):
         machine.feed(Resumed())
+
+
+# ---- answers that pause, and answers that will not do ------------------------------
+
+OBJECTION = "The answer does not fit."
+OBJECTED = UserMessage(
+    "t.1.objection",
+    (Text(f"{OBJECTION} Answer once more, with nothing but what was asked for."),),
+)
+
+
+def object_to(answer: AssistantMessage, stop: Stop = "end") -> CompletionEnded:
+    return CompletionEnded(answer, stop, objection=OBJECTION)
+
+
+def test_a_paused_answer_is_kept_and_gone_on_with() -> None:
+    machine = started()
+    answer = replace(say("So far"), id="t.1")
+    assert machine.feed(CompletionEnded(say("So far"), "pause")) == [
+        Append(ItemAdded("t", answer, 1)),
+        Append(CompletionFinished("t", 1, "pause")),
+        CallModel(2, "t.2"),
+    ]
+    assert end_of(machine.feed(CompletionEnded(say("and on"), "end"))) == ENDED
+
+
+@pytest.mark.parametrize(
+    "answer", [say(), say(" \n"), AssistantMessage("x", reasoning=(Reasoning("hm"),))]
+)
+def test_a_pause_without_a_word_is_an_end(answer: AssistantMessage) -> None:
+    assert end_of(started().feed(CompletionEnded(answer, "pause"))).outcome == "completed"
+
+
+def test_pauses_are_bounded() -> None:
+    machine = started(max_completions=2)
+    machine.feed(CompletionEnded(say("one"), "pause"))
+    end = end_of(machine.feed(CompletionEnded(say("two"), "pause")))
+    assert (end.code, end.reason) == (1, "turn_failed")
+    assert end.message == (
+        "The turn was ended after 2 requests to the model; send another prompt to go on."
+    )
+
+
+def test_a_paused_answer_with_calls_runs_them_first() -> None:
+    machine = started()
+    commands = machine.feed(CompletionEnded(say("Wait", CALL), "pause"))
+    assert commands[-1] == RunTool(CALL, "t.1.1")
+    assert machine.feed(ToolReturned(output()))[-1] == CallModel(2, "t.2")
+
+
+def test_an_answer_that_will_not_do_is_asked_for_once_more() -> None:
+    machine = started()
+    assert machine.feed(object_to(say("no"))) == [
+        Append(ItemAdded("t", replace(say("no"), id="t.1"), 1)),
+        Append(ItemAdded("t", OBJECTED, 1)),
+        Append(CompletionFinished("t", 1, "end")),
+        CallModel(2, "t.2"),
+    ]
+    assert end_of(machine.feed(CompletionEnded(say("{}"), "end"))) == ENDED
+
+
+def test_the_second_answer_that_will_not_do_is_the_last() -> None:
+    machine = started()
+    machine.feed(object_to(say("no")))
+    commands = machine.feed(object_to(say("still no")))
+    assert items_of(commands) == [(replace(say("still no"), id="t.2"), "complete")]
+    assert end_of(commands) == TurnFinished(
+        "t", "failed", 1, reason="schema_mismatch", message=OBJECTION
+    )
+
+
+def test_an_empty_answer_can_be_objected_to() -> None:
+    commands = started().feed(object_to(say()))
+    assert items_of(commands) == [(OBJECTED, "complete")]
+    assert commands[-1] == CallModel(2, "t.2")
+
+
+def test_nothing_is_said_against_an_answer_with_calls() -> None:
+    machine = started()
+    commands = machine.feed(object_to(say("", CALL), "calls"))
+    assert commands[-1] == RunTool(CALL, "t.1.1")
+    machine.feed(ToolReturned(output()))
+    assert machine.feed(object_to(say("no")))[-1] == CallModel(3, "t.3")  # the first one heard
+
+
+@pytest.mark.parametrize(("stop", "code"), [("length", 9), ("refusal", 1), ("filtered", 1)])
+def test_nothing_is_said_against_an_answer_that_was_cut_short(stop: Stop, code: int) -> None:
+    end = end_of(started().feed(object_to(say("{"), stop)))
+    assert (end.code, end.reason != "schema_mismatch") == (code, True)
+
+
+def test_nothing_is_said_against_a_pause() -> None:
+    commands = started().feed(object_to(say("{"), "pause"))
+    assert len(items_of(commands)) == 1
+    assert commands[-1] == CallModel(2, "t.2")
+
+
+def test_who_steers_says_what_is_wanted() -> None:
+    machine = started()
+    machine.feed(steer())
+    commands = machine.feed(object_to(say("no")))
+    assert [item for item, _ in items_of(commands)][-1] == steer().message
+    assert len(items_of(commands)) == 2
+
+
+def test_who_interrupts_wants_no_more() -> None:
+    machine = started()
+    machine.feed(INTERRUPT)
+    commands = machine.feed(object_to(say("no")))
+    assert len(items_of(commands)) == 1
+    assert end_of(commands).outcome == "interrupted"
+
+
+ANSWERED = ItemAdded("t", AssistantMessage("t.1", (Text("no"),)), 1)
+ANSWER_ENDED = CompletionFinished("t", 1, "end")
+
+
+@pytest.mark.parametrize(
+    "bodies",
+    [
+        (ANSWERED, ItemAdded("t", OBJECTED, 1)),
+        (ANSWERED, ItemAdded("t", OBJECTED, 1), ANSWER_ENDED),
+    ],
+)
+def test_rebuilt_after_an_objection_asks_and_remembers(bodies: tuple[Body, ...]) -> None:
+    machine, _ = rebuilt(STARTED, *bodies)
+    assert not machine.is_answered
+    assert machine.feed(Resumed()) == [CallModel(2, "t.2")]
+    assert end_of(machine.feed(object_to(say("still no")))).reason == "schema_mismatch"
+
+
+def test_rebuilt_after_a_pause_goes_on() -> None:
+    machine, _ = rebuilt(STARTED, ANSWERED, replace(ANSWER_ENDED, stop="pause"))
+    assert not machine.is_answered
+    assert machine.feed(Resumed()) == [CallModel(2, "t.2")]
+
+
+def test_rebuilt_after_a_pause_without_a_word_needs_only_its_end() -> None:
+    machine, _ = rebuilt(STARTED, replace(ANSWER_ENDED, stop="pause"))
+    assert end_of(machine.feed(Resumed())).message == "The model's answer was empty."

@@ -42,7 +42,10 @@ from askd.core.turn import (
 )
 
 # Most answers go on, so that most turns are long.
-STOPS: tuple[Stop, ...] = ("calls",) * 12 + ("end", "unknown", "length", "refusal", "filtered")
+STOPS: tuple[Stop, ...] = (
+    *("calls",) * 12, "end", "unknown", "length", "refusal", "filtered", "pause",
+)  # fmt: skip
+OBJECTION = "The answer does not fit."
 # Empty, doubled, and one that looks like what a doubled one is renamed to.
 CALL_IDS = ("", "a", "a", "a#2", "b", "c", "call_1", "call_2", " ")
 ARGUMENTS = ("{}", '{"x": 1}', '{"x"', "", "[1]")
@@ -86,6 +89,7 @@ class World:
         self.usage = Usage()
         self.attempt = attempt
         self.trouble = random.choice((0.0, 0.1, 0.5))
+        self.pickiness = random.choice((0.0, 0.5, 1.0))
 
     def play(self) -> None:
         """Run to the end; some more or less impatient people watch."""
@@ -125,7 +129,8 @@ class World:
         if self.random.random() >= self.trouble:
             usage = self.random.choice((None, Usage(3, 2, 1)))
             self.usage += usage or Usage()
-            return CompletionEnded(message, self.random.choice(STOPS), usage, number)
+            objection = OBJECTION if self.random.random() < self.pickiness else None
+            return CompletionEnded(message, self.random.choice(STOPS), usage, number, objection)
         match self.random.randrange(4):
             case 0:
                 return CompletionFailed(Failure(5, "rate_limited", "Slow down."), message, number)
@@ -223,14 +228,39 @@ def check_log(bodies: Sequence[Body], *, steered: int = 0) -> Conversation:
     expect(len({item.id for item in items}) == len(items), "ids of items are unique")
     calls = [c.call_id for i in items if isinstance(i, AssistantMessage) for c in i.calls]
     expect(len(set(calls)) == len(calls) and all(calls), "ids of calls are unique and not empty")
-    spoken = sum(isinstance(item, UserMessage) for item in items)
-    expect(spoken == steered, "each message that steered is in the log, once")
+    expect(count_steered(bodies) == steered, "each message that steered is in the log, once")
+    objections = [item for item in items if item.id.endswith(".objection")]
+    expect(len(objections) <= 1, "an answer is objected to once")
+    check_objection(bodies, ends[0], objected=bool(objections))
     log = record([ConversationCreated("c"), accept(), *bodies])
     conversation = fold("c", log)
     context = build_context(conversation, "t", system=None)
     expect(not context.faults, "the context needs no healing")
     expect(conversation.unfinished == [], "the log says that the turn is over")
     return conversation
+
+
+def count_steered(bodies: Sequence[Body]) -> int:
+    """How many messages joined the turn that a person said, and not the machine."""
+    items = [body.item for body in bodies if isinstance(body, ItemAdded)]
+    spoken = [item for item in items if isinstance(item, UserMessage)]
+    return sum(not item.id.endswith(".objection") for item in spoken)
+
+
+def check_objection(bodies: Sequence[Body], end: TurnFinished, *, objected: bool) -> None:
+    """An objection follows an answer without calls; only one more answer makes a mismatch."""
+    last: AssistantMessage | None = None
+    for body in bodies:
+        item = body.item if isinstance(body, ItemAdded) else None
+        if isinstance(item, AssistantMessage):
+            last = item if isinstance(body, ItemAdded) and body.status == "complete" else None
+        elif isinstance(item, UserMessage) and item.id.endswith(".objection"):
+            expect(last is None or not last.calls, "no objection to an answer with calls")
+        elif item is not None:
+            last = None
+    if end.reason == "schema_mismatch":
+        expect(objected, "a turn fails over an objection only after the first")
+        expect((end.outcome, end.code, end.message) == ("failed", 1, OBJECTION), "it says why")
 
 
 def starts(bodies: Sequence[Body]) -> int:

@@ -28,12 +28,16 @@ class Resumed:
 
 @dataclass(frozen=True, slots=True)
 class CompletionEnded:
-    """The model's answer is whole. `completion`, if given, says which one ended."""
+    """The model's answer is whole. `completion`, if given, says which one ended.
+
+    `objection`: the answer will not do, and why; a sentence for the model and for people.
+    """
 
     message: AssistantMessage
     stop: Stop
     usage: Usage | None = None
     completion: int | None = None
+    objection: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,8 @@ ITEM_TOKENS = 4
 CALL_TOKENS = 8
 """The frame of a tool call: its id and the JSON around name and arguments."""
 IMAGE_TOKENS = 1600
-"""The most that one image costs with the large providers; its bytes say little about it."""
+"""The most that one image costs with the large providers; its bytes say nothing about it, for a
+picture of a page compresses to a few kilobytes."""
 
 
 def estimate_tokens(content: str | Item | Iterable[Item]) -> int:
@@ -82,10 +83,8 @@ def _of_part(part: Part) -> int:
         case Text(text=text, name=name):
             return _of_text(text) + _of_name(name)
         case Blob(bytes=size, media_type=media_type, name=name):
-            tokens = _of_bytes(size)
-            if media_type.startswith("image/"):
-                tokens = min(tokens, IMAGE_TOKENS)
-            return tokens + _of_name(name)
+            is_image = media_type.startswith("image/")
+            return (IMAGE_TOKENS if is_image else _of_bytes(size)) + _of_name(name)
     assert_never(part)
 
 

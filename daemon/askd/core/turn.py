@@ -39,18 +39,25 @@ What is decided here and could have been decided otherwise:
 - Call ids are made unique in the turn (`id#2`, `call_3`), for models repeat them.
 - A message that steers waits until nothing runs; if the turn ends before, it is
   appended before the end: it was said, and the next turn should see it.
+- After an answer that pauses the model is asked at once to go on, unless it said nothing:
+  the same request would bring the same answer.
+- An answer that is objected to is kept, the objection follows as a user's message, and
+  the model is asked once more; the second objection ends the turn as failed. None is
+  heard against an answer with calls (it is not the last), one that was cut short (its
+  end says why), or one that somebody steered or interrupted (they said what they want).
 
 Successive `Append`s of one answer belong in one transaction. A log that ends
-between them all the same is understood by `rebuild`.
+between them all the same is understood by `rebuild`: an objection comes before the
+`completion_finished` of its answer, which without it would count as good.
 """
 
 from dataclasses import replace
 from typing import Literal, NamedTuple, assert_never
 
-from askd.core import outcome
+from askd.core import answers, outcome
 from askd.core.conversation import TurnRecord, add_usage
 from askd.core.events import CompletionFinished, ItemAdded, TurnFinished, TurnStarted
-from askd.core.items import AssistantMessage, Text, ToolCall, ToolOutput, UserMessage
+from askd.core.items import AssistantMessage, ToolCall, ToolOutput, UserMessage
 from askd.core.outcome import End, Stop, Usage, judge_stop
 from askd.core.pairs import interrupt_call, is_whole, rename_calls
 from askd.core.steps import (
@@ -100,9 +107,6 @@ Phase = Literal["waiting", "asking", "working", "stopping", "finished"]
 MAX_COMPLETIONS = 50
 """A model that still calls tools after this many requests goes round in circles."""
 
-CUT_SHORT: tuple[Stop, ...] = ("length", "refusal", "filtered")
-"""Ends after which no call of the answer runs: the model had not come to its own end."""
-
 
 class TurnIsOver(RuntimeError):
     """A turn was fed after its end, or started while it ran: a programming error."""
@@ -136,6 +140,7 @@ class Turn:
         self._open: dict[str, _Open] = {}
         self._call_ids: set[str] = set()
         self._steered: list[UserMessage] = []
+        self._objected = False  # the model has been asked once more
         self._answer: End | None = None  # how the turn ends if nobody says anything more
         self._end: End | None = None  # how it ends, whatever is said
 
@@ -157,13 +162,17 @@ class Turn:
                 turn._call_ids.update(call.call_id for call in item.calls)
                 if added.status == "superseded":
                     continue
-                runs = added.status == "complete" and not (last and record.stop in CUT_SHORT)
+                runs = added.status == "complete" and not (
+                    last and record.stop in answers.CUT_SHORT
+                )
                 turn._open_calls(item, added.completion or 0, runs=runs)
-                said, wants, steered = last, last and runs and bool(item.calls), False
+                wants = last and runs and (bool(item.calls) or answers.is_paused(item, record.stop))
+                said, steered = last, False
             elif isinstance(item, ToolOutput):
                 turn._open.pop(item.call_id, None)
             elif isinstance(item, UserMessage):
                 steered = True
+                turn._objected = turn._objected or answers.is_objection(item)
         if record.stop and record.stopped == record.completions and not (wants or steered):
             turn._answer = judge_stop(record.stop, is_empty=not said)
         return turn
@@ -227,8 +236,7 @@ class Turn:
             case CompletionEnded(message=message, stop=stop, usage=usage):
                 self.usage = add_usage(self.usage, usage)
                 commands = self._add_answer(message, stop)
-                if not any(each.runs for each in self._open.values()):
-                    self._answer = judge_stop(stop, is_empty=not commands)
+                commands += self._judge(input, said_nothing=not commands)
                 body = CompletionFinished(self.turn_id, self._completion, stop, usage)
                 commands.append(Append(body))
             case CompletionFailed(failure=failure, partial=partial):
@@ -241,6 +249,23 @@ class Turn:
                     "interrupted", outcome.FAILED, "interrupted", "The request was cancelled."
                 )
         return commands + self._go_on()
+
+    def _judge(self, ended: CompletionEnded, *, said_nothing: bool) -> list[Command]:
+        """Decide how the turn ends with this answer, or what to tell the model instead."""
+        runs = any(each.runs for each in self._open.values())
+        if runs or answers.is_paused(ended.message, ended.stop):
+            return []
+        heard_otherwise = self._end is not None or bool(self._steered)
+        can = answers.can_object(ended.message, ended.stop) and not heard_otherwise
+        if ended.objection is None or not can:
+            self._answer = judge_stop(ended.stop, is_empty=said_nothing)
+        elif self._objected:
+            self._answer = answers.give_up(ended.objection)
+        else:
+            self._objected = True
+            said = answers.make_objection(f"{self.turn_id}.{self._completion}", ended.objection)
+            return [Append(ItemAdded(self.turn_id, said, self._completion))]
+        return []
 
     def _take(self, output: ToolOutput) -> list[Command]:
         each = self._open.get(output.call_id)
@@ -283,11 +308,7 @@ class Turn:
 
     def _ask(self) -> list[Command]:
         if self._completion >= self.max_completions:
-            sentence = (
-                f"The turn was ended after {self._completion} requests to the model; "
-                "send another prompt to go on."
-            )
-            return self._finish(End("failed", outcome.FAILED, "turn_failed", sentence))
+            return self._finish(answers.stop_circling(self._completion))
         self._completion += 1
         self._asking, self._cancelled, self._answer = True, False, None
         return [CallModel(self._completion, f"{self.turn_id}.{self._completion}")]
@@ -308,11 +329,11 @@ class Turn:
         """Append what the model said and open its calls; `stop` None: it had not come to an end."""
         if message is None:
             return []
-        is_whole_answer = stop is not None and stop not in CUT_SHORT
+        is_whole_answer = stop is not None and stop not in answers.CUT_SHORT
         calls = tuple(call for call in message.calls if is_whole_answer or is_whole(call))
         calls = rename_calls(calls, self._call_ids)
         item = replace(message, id=f"{self.turn_id}.{self._completion}", calls=calls)
-        if _is_empty(item):
+        if answers.is_empty(item):
             return []
         self._call_ids.update(call.call_id for call in calls)
         self._open_calls(item, self._completion, runs=is_whole_answer and not self._cancelled)
@@ -326,8 +347,3 @@ class Turn:
     def _close(self, each: _Open, output: ToolOutput) -> Command:
         del self._open[each.call.call_id]
         return Append(ItemAdded(self.turn_id, output, each.completion))
-
-
-def _is_empty(message: AssistantMessage) -> bool:
-    said = any(not isinstance(part, Text) or part.text for part in message.parts)
-    return not (said or message.reasoning or message.calls)
