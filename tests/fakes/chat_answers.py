@@ -186,8 +186,15 @@ def last_prompt(body: Json) -> str:
     """The text of the last user message, or nothing."""
     for message in reversed(body["messages"]):
         if message["role"] == "user":
-            return str(message["content"])
+            return read_text(message["content"])
     return ""
+
+
+def read_text(content: Any) -> str:
+    """A message's text: a string, or the text blocks of a list."""
+    if isinstance(content, list):
+        return "".join(str(part.get("text", "")) for part in content)
+    return "" if content is None else str(content)
 
 
 def find_violation(body: Any) -> Status | None:
@@ -222,11 +229,29 @@ def find_violation(body: Any) -> Status | None:
             paired = False
         else:
             return error(400, f"Invalid value: {role!r}.", param=where, kind="invalid_value")
-        content = message.get("content")
-        if not (isinstance(content, str) or (content is None and message.get("tool_calls"))):
-            text = f"Invalid value for 'content': expected a string, got {content!r}."
-            return error(400, text, param=f"messages.[{index}].content")
+        refusal = _refuse_content(message, f"messages.[{index}].content")
+        if refusal is not None:
+            return refusal
     return _unanswered(pending, "messages") if pending else None
+
+
+def _refuse_content(message: Json, where: str) -> Status | None:
+    content = message.get("content")
+    match content:
+        case str():
+            return None
+        case None if message.get("tool_calls"):
+            return None
+        case [_, *_]:
+            kinds = ["text", "image_url"] if message["role"] == "user" else ["text"]
+            wrong = [part for part in content if part.get("type") not in kinds]
+            if not wrong:
+                return None
+            text = f"Invalid content type. {wrong[0].get('type')} is only supported for user."
+            return error(400, text, param=where)
+        case _:
+            text = f"Invalid value for 'content': expected a string, got {content!r}."
+            return error(400, text, param=where)
 
 
 def _unanswered(pending: list[str], where: str) -> Status:
