@@ -297,7 +297,8 @@ async def test_jobs_through_the_queue(path: Path) -> None:
 
 
 async def test_a_newer_database_is_refused_before_anything_else(path: Path) -> None:
-    newer = (*MIGRATIONS, Migration(2, "second", "CREATE TABLE later (x);"))
+    next_number = MIGRATIONS[-1].number + 1
+    newer = (*MIGRATIONS, Migration(next_number, "next", "CREATE TABLE later (x);"))
     writer = Writer(path, observe=ignore, now=Clock(), boot_id="b", migrations=newer)
     async with trio.open_nursery() as nursery:
         await nursery.start(writer.run)

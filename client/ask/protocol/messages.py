@@ -5,7 +5,7 @@ is generated from them. Parameters travel as one map of named arguments; one
 that is None may be left out. Times `*_at` are unix seconds, `*_s` seconds.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, NamedTuple
 
 MESSAGE_LIMIT_BYTES = 1024 * 1024
@@ -397,7 +397,7 @@ class AuthPage:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthSet:
     provider: str
-    key: Annotated[str, "the key; kept in a file of mode 0600"]
+    key: Annotated[str, "the key; kept in a file of mode 0600"] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -434,7 +434,9 @@ class AuthLoginResult:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthWait:
     login_id: str
-    pasted: Annotated[str | None, "the address that the browser ended at"] = None
+    pasted: Annotated[str | None, "the address that the browser ended at"] = field(
+        default=None, repr=False
+    )
     timeout_s: Annotated[float, "answer after this long even if it is not over"] = 30.0
 
 
@@ -548,6 +550,14 @@ METHODS: dict[str, Method] = {
     "job/list": Method(JobList, JobPage, "List background jobs, the newest first."),
     "job/read": Method(JobRef, JobRecord, "Read one background job."),
     "model/list": Method(ModelList, ModelPage, "List the models of every provider at hand."),
+    "usage/read": Method(UsageRead, UsagePage, "Add up the tokens that answers took, and cost."),
+    "auth/status": Method(
+        AuthStatus, AuthPage, "Say where each provider's credential comes from, never what it is."
+    ),
+    "auth/set": Method(AuthSet, AuthChanged, "Keep a provider's key in a file of mode 0600."),
+    "auth/logout": Method(AuthRef, AuthChanged, "Forget a provider's kept key or sign-in."),
+    "auth/login": Method(AuthLogin, AuthLoginResult, "Begin to sign in at a provider."),
+    "auth/wait": Method(AuthWait, AuthWaitResult, "Wait for a sign-in's end."),
     "config/read": Method(ConfigRead, ConfigReadResult, "Read the settings that are in force."),
     "config/write": Method(ConfigWrite, ConfigReadResult, "Change one setting in the file."),
     "daemon/status": Method(Empty, DaemonStatus, "How the daemon is."),

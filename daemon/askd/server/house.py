@@ -27,6 +27,34 @@ class ModelLister(Protocol):
         ...
 
 
+class SignIns(Protocol):
+    """Keeps credentials and signs in; `providers.auth.Auth` does.
+
+    What it answers has the fields of the contract's records, and never holds a credential.
+    Raises `RequestError` for a provider that it does not know.
+    """
+
+    async def status(self, caller: Caller) -> Sequence[object]:
+        """How each provider would be asked in this caller's name."""
+        ...
+
+    async def set_key(self, provider: str, key: str) -> object:
+        """Keep a key; raise `RequestError` for what can be none."""
+        ...
+
+    async def log_out(self, provider: str) -> object:
+        """Forget what is kept for a provider."""
+        ...
+
+    async def begin(self, provider: str) -> object:
+        """Begin to sign in; raise `NotConfigured`."""
+        ...
+
+    async def wait(self, login_id: str, *, pasted: str | None, timeout_s: float) -> object | None:
+        """Wait for a sign-in's end; None: not yet. Raise `NotFound`, `NotConfigured`."""
+        ...
+
+
 class Host(Protocol):
     """The application around the server: its state, its end, its settings."""
 
@@ -71,6 +99,7 @@ class House:
     Attributes:
         identity: what `hello` answers.
         reader: reads what is committed, for listings and old pages.
+        auth: None where no credentials are kept.
         clients: how many connections have said hello.
     """
 
@@ -81,3 +110,4 @@ class House:
     models: ModelLister
     host: Host
     clients: Callable[[], int]
+    auth: SignIns | None = None

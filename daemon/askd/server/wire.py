@@ -8,7 +8,7 @@ would not, whatever a provider put into it, leaves as its envelope and a sentenc
 import dataclasses
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgpack
 
@@ -38,6 +38,9 @@ from askd.sessions.targets import Target
 from askd.store.job_queries import JobRow
 from askd.store.projection import ConversationRow
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 EVENT_LIMIT_BYTES = MESSAGE_LIMIT_BYTES - 16 * 1024
 """One event, so that a page or a notification around it still fits."""
 EVENT_NESTING_LIMIT = NESTING_LIMIT - 5
@@ -49,6 +52,9 @@ DELTA_LENGTH = 128 * 1024
 """Code points in one delta: at four bytes each, half a message."""
 KEPT_FIELD_LENGTH = 1024
 """A text field up to this stays in an event that is too large as a whole."""
+
+Record = TypeVar("Record", bound="DataclassInstance")
+"""One of the contract's dataclasses."""
 
 
 class Refusal(AskdError):
@@ -255,11 +261,15 @@ def describe_turn(conversation_id: str, status: TurnStatus) -> TurnState:
     )
 
 
+def describe(record: type[Record], value: object, **said: Any) -> Record:
+    """A value whose fields have the names of the contract's record; `said` are other fields."""
+    names = {field.name for field in dataclasses.fields(record)} - set(said)
+    return record(**{name: getattr(value, name) for name in names}, **said)
+
+
 def describe_job(row: JobRow) -> JobRecord:
     """A background job."""
-    return JobRecord(
-        **{field.name: getattr(row, field.name) for field in dataclasses.fields(JobRecord)}
-    )
+    return describe(JobRecord, row)
 
 
 def describe_model(model: Model, *, default: str | None) -> ModelRecord:

@@ -8,7 +8,17 @@ writes to no stream.
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from askd.server.handlers import blobs, conversations, daemon, jobs, models, subscriptions, turns
+from askd.server.handlers import (
+    auth,
+    blobs,
+    conversations,
+    daemon,
+    jobs,
+    models,
+    subscriptions,
+    turns,
+    usage,
+)
 from askd.server.house import House
 from askd.server.peer import Peer
 
@@ -35,6 +45,12 @@ HANDLERS: dict[str, Handler] = {
     "job/list": jobs.list_page,
     "job/read": jobs.read,
     "model/list": models.list_all,
+    "usage/read": usage.read,
+    "auth/status": auth.status,
+    "auth/set": auth.set_key,
+    "auth/logout": auth.log_out,
+    "auth/login": auth.begin,
+    "auth/wait": auth.wait,
     "config/read": daemon.read_config,
     "config/write": daemon.write_config,
     "daemon/status": daemon.status,
