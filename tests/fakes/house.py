@@ -31,10 +31,11 @@ from askd.sessions.registry import Sessions
 from askd.store.job_queries import JobPage, JobRow
 from askd.store.log import Committed, Write
 from askd.store.memory import MemoryLog
-from askd.store.queries import ListPage
+from askd.store.queries import ListPage, UsagePage
 from askd.tools.registry import Registry
 from tests.fakes.log import FakeStore
 from tests.fakes.models import ScriptedModels
+from tests.fakes.sign_ins import FakeSignIns
 
 IDENTITY = HelloResult(
     protocol=PROTOCOL, version="9.9", pid=42, boot_id="boot-1", capabilities=list(CAPABILITIES)
@@ -46,10 +47,18 @@ class HouseStore(FakeStore):
     """The store, with the listings that only the server asks for."""
 
     job_rows: list[JobRow]
+    usage: list[UsagePage]
+    usage_asked: list[dict[str, Any]]
 
     def __init__(self) -> None:
         super().__init__()
         self.job_rows = []
+        self.usage = []
+        self.usage_asked = []
+
+    async def read_usage(self, **asked: Any) -> UsagePage:
+        self.usage_asked.append(asked)
+        return self.usage[len(self.usage_asked) - 1]
 
     async def append(self, write: Write) -> Committed:
         committed = await super().append(write)
@@ -166,6 +175,7 @@ class Server:
     store: HouseStore
     models: ListedModels
     host: FakeHost
+    auth: FakeSignIns
     dispatch: Dispatch
     nursery: trio.Nursery
 
@@ -274,6 +284,7 @@ class EndOfStream(Exception):
 async def open_server(*, models: ListedModels | None = None) -> AsyncIterator[Server]:
     """Serve a house until the block ends; then everything is cancelled."""
     store, models, host = HouseStore(), models or ListedModels(), FakeHost()
+    auth = FakeSignIns()
     numbers = itertools.count(1)
 
     def new_id() -> str:
@@ -303,11 +314,12 @@ async def open_server(*, models: ListedModels | None = None) -> AsyncIterator[Se
         models=models,
         host=host,
         clients=lambda: 1,
+        auth=auth,
     )
     # In it: the sessions and every connection. The end of the block ends them.
     async with trio.open_nursery() as nursery:
         await nursery.start(sessions.run)
-        yield Server(house, store, models, host, Dispatch(house), nursery)
+        yield Server(house, store, models, host, auth, Dispatch(house), nursery)
         nursery.cancel_scope.cancel()
 
 

@@ -1,0 +1,124 @@
+"""Credentials and sign-ins in memory, which insist on the rules.
+
+A key is kept and never comes back; a sign-in is begun before it is waited for,
+ends once, and is unknown after that.
+"""
+
+from dataclasses import dataclass, field
+
+import trio
+
+from askd.errors import NotConfigured, NotFound, RequestError
+from askd.providers.registry import Caller
+
+SECRET_WORD = "sk-canary"
+"""What every key of a test begins with, so that one that gets out is seen."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """How a provider would be asked."""
+
+    provider: str
+    state: str
+    source: str | None = None
+    valid_until_at: float | None = None
+    account: str | None = None
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changed:
+    """What became of a file."""
+
+    provider: str
+    changed: bool
+    path: str
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """A sign-in that waits for a person."""
+
+    login_id: str
+    url: str
+    user_code: str | None = None
+    can_paste: bool = False
+    expires_at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignedIn:
+    """One that is over."""
+
+    account: str | None
+    path: str | None
+
+
+@dataclass
+class FakeSignIns:
+    """Two providers: `work` takes a key, `chatgpt` a sign-in whose address ends in `ok`.
+
+    Attributes:
+        keys: what is kept.
+        callers: who asked how things are.
+        waits: the time limit of each wait.
+        confirmed: set it, and the person has said yes in the browser.
+    """
+
+    keys: dict[str, str] = field(default_factory=dict)
+    callers: list[Caller] = field(default_factory=list)
+    waits: list[float] = field(default_factory=list)
+    confirmed: trio.Event = field(default_factory=trio.Event)
+    _logins: set[str] = field(default_factory=set)
+
+    async def status(self, caller: Caller) -> list[State]:
+        await trio.lowlevel.checkpoint()
+        self.callers.append(caller)
+        kept = State(provider="work", state="ready", source="keys.json")
+        missing = State(provider="work", state="missing", note="Set one: ask auth set-key work")
+        return [
+            kept if "work" in self.keys else missing,
+            State(provider="chatgpt", state="expired", valid_until_at=5.0, account="me@here"),
+        ]
+
+    async def set_key(self, provider: str, key: str) -> Changed:
+        await trio.lowlevel.checkpoint()
+        if provider != "work":
+            raise RequestError(f"There is no provider {provider!r}.")
+        if not key.strip() or key != key.strip():
+            raise RequestError("The key is empty, or has blanks around it.")
+        changed = self.keys.get(provider) != key
+        self.keys[provider] = key
+        return Changed(provider=provider, changed=changed, path="keys.json")
+
+    async def log_out(self, provider: str) -> Changed:
+        await trio.lowlevel.checkpoint()
+        changed = self.keys.pop(provider, None) is not None
+        return Changed(
+            provider=provider, changed=changed, path="keys.json", note="At the vendor..."
+        )
+
+    async def begin(self, provider: str) -> Begun:
+        await trio.lowlevel.checkpoint()
+        if provider != "chatgpt":
+            raise RequestError(f"The provider {provider!r} has no sign-in.")
+        login_id = f"login-{len(self._logins)}"
+        self._logins.add(login_id)
+        return Begun(login_id=login_id, url="https://v/auth", can_paste=True, expires_at=900.0)
+
+    async def wait(self, login_id: str, *, pasted: str | None, timeout_s: float) -> SignedIn | None:
+        self.waits.append(timeout_s)
+        if login_id not in self._logins:
+            raise NotFound("There is no such sign-in.", reason="login_not_found")
+        if pasted is not None and not pasted.endswith("ok"):
+            self._logins.discard(login_id)
+            raise NotConfigured("The sign-in failed.", reason="login_failed")
+        if pasted is None:
+            with trio.move_on_after(timeout_s):
+                await self.confirmed.wait()
+            if not self.confirmed.is_set():
+                return None
+        self._logins.discard(login_id)
+        return SignedIn(account="me@here", path="auth.json")
