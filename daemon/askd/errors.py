@@ -47,7 +47,7 @@ class AskdError(Exception):
     @property
     def failure(self) -> Failure:
         """The same, as a value that the core can hold."""
-        return Failure(self.code, self.reason, self.message)
+        return Failure(self.code, self.reason, self.message, self.data)
 
 
 class RequestError(AskdError):

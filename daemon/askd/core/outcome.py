@@ -4,8 +4,9 @@ The same numbers stand in `ask.protocol.errors`, which the core may not import;
 a house test holds the two tables equal.
 """
 
-from dataclasses import dataclass
-from typing import Literal, assert_never
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, assert_never
 
 DONE = 0
 FAILED = 1  # failed, refused, or interrupted by someone else
@@ -26,11 +27,15 @@ Outcome = Literal["completed", "failed", "interrupted", "withdrawn"]
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why something ended badly: an exit code, a word for programs, a sentence for people."""
+    """Why something ended badly: an exit code, a word for programs, a sentence for people.
+
+    `data`: the rest that the error knew, such as `retry_at`; it makes no other failure.
+    """
 
     code: int
     reason: str
     message: str
+    data: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
