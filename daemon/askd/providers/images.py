@@ -22,6 +22,11 @@ class Image:
     media_type: str
     base64: str
 
+    @property
+    def url(self) -> str:
+        """The image as a data URL: `data:image/png;base64,...`."""
+        return f"data:{self.media_type};base64,{self.base64}"
+
 
 def split_images(
     parts: Iterable[Part], images: Mapping[str, bytes]
