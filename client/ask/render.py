@@ -17,6 +17,8 @@ from ask.terminal import ControlFilter, strip_controls
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 FRAME_S = 0.1
 """One step of the spinner."""
+LEAST_USD = 0.0001
+"""The smallest cost that is shown as a number."""
 _DIM, _PLAIN, _CLEAR_LINE = "\x1b[2m", "\x1b[0m", "\r\x1b[K"
 
 
@@ -143,13 +145,20 @@ def encode_record(record: Mapping[str, Any]) -> str:
 
 
 def show_usage(usage: Mapping[str, Any] | None) -> str:
-    """A line of tokens, as the provider counted them."""
+    """A line of tokens, as the provider counted them, and of what they cost if that is known."""
     if not usage:
         return "Tokens: not known."
-    line = f"Tokens: {usage.get('input_tokens', 0)} in, {usage.get('output_tokens', 0)} out"
+    line = f"Tokens: {usage.get('input_tokens', 0):,} in, {usage.get('output_tokens', 0):,} out"
     extra = [
-        f"{usage[f'{kind}_tokens']} {kind}"
+        f"{usage[f'{kind}_tokens']:,} {kind}"
         for kind in ("cached", "reasoning")
         if usage.get(f"{kind}_tokens")
     ]
-    return line + (f" ({', '.join(extra)})." if extra else ".")
+    line += f" ({', '.join(extra)})." if extra else "."
+    cost = usage.get("cost_usd")
+    return line if cost is None else f"{line} Cost: {show_cost(cost)}."
+
+
+def show_cost(dollars: float) -> str:
+    """US dollars to a hundredth of a cent; what is less, and not nothing, says that it is less."""
+    return f"${dollars:,.4f}" if dollars >= LEAST_USD or not dollars else f"<${LEAST_USD}"

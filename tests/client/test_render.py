@@ -122,7 +122,19 @@ def test_reasoning_is_dimmed_and_its_line_ends_before_the_answer(
             {"input_tokens": 9, "output_tokens": 3, "cached_tokens": 4, "reasoning_tokens": 2},
             "Tokens: 9 in, 3 out (4 cached, 2 reasoning).",
         ),
+        (
+            {"input_tokens": 1234567, "output_tokens": 3, "cached_tokens": 0, "cost_usd": 0.01234},
+            "Tokens: 1,234,567 in, 3 out. Cost: $0.0123.",
+        ),
+        (
+            {"input_tokens": 1, "output_tokens": 1, "cached_tokens": 1000, "cost_usd": 0.00004},
+            "Tokens: 1 in, 1 out (1,000 cached). Cost: <$0.0001.",
+        ),
+        (
+            {"input_tokens": 1, "output_tokens": 1, "cost_usd": 0.0},
+            "Tokens: 1 in, 1 out. Cost: $0.0000.",
+        ),
     ],
 )
-def test_usage(usage: dict[str, int] | None, line: str) -> None:
+def test_usage(usage: dict[str, float] | None, line: str) -> None:
     assert show_usage(usage) == line

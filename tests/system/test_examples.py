@@ -12,7 +12,7 @@ from ask.commands.root import root
 from ask.connection import Client
 from tests.system.world import ASK, LIMIT_S, World, open_world
 
-EXAMPLES = [example for _, example in collect_examples(root)]
+EXAMPLES = [example for _, example in collect_examples(root) if not example.by_hand]
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ the start, so that no prompt of today changes its meaning when a command comes.
 COMMANDS: dict[str, str | None] = {
     "api": "ask.commands.api",
     "attach": "ask.commands.attach",
-    "auth": None,
+    "auth": "ask.commands.auth",
     "chat": "ask.commands.chat",
     "clear": "ask.commands.conversations",
     "compact": None,
@@ -32,6 +32,6 @@ COMMANDS: dict[str, str | None] = {
     "templates": None,
     "tools": None,
     "unpin": None,
-    "usage": None,
+    "usage": "ask.commands.usage",
 }
 """Name to module; its click command is the module's `NAME_command`. None: not in this version."""

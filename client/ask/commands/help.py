@@ -24,12 +24,14 @@ class Example:
     """One command line for `sh`, the code it ends with, and what must have run before it.
 
     `before` is not shown: it creates what the line uses, so that every example
-    runs by itself on an empty machine.
+    runs by itself on an empty machine. `by_hand`: a person at a browser is part
+    of it, so that nothing can run it.
     """
 
     line: str
     code: int = errors.DONE
     before: tuple[str, ...] = field(default=())
+    by_hand: bool = False
 
 
 class Command(click.Command):
