@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from askd.providers.lenient import (
     COUNT_LIMIT,
+    parse_arguments,
     parse_object,
     read_count,
     read_index,
@@ -67,3 +68,16 @@ def test_what_nests_too_deep_is_written_as_nothing() -> None:
     for _ in range(100_000):
         deep = [deep]
     assert write_json(deep) == "{}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{", "[1]", '"x"', "null", '{"a": NaN}', '{"a": 1e999}', '{"a":' * 950 + "1" + "}" * 950],
+)
+def test_arguments_that_could_not_be_sent_again_are_shown_as_text(text: str) -> None:
+    assert parse_arguments(text) == {"_raw": text}
+
+
+def test_arguments_are_an_object_and_none_at_all_an_empty_one() -> None:
+    assert parse_arguments('{"a": [1, null]}') == {"a": [1, None]}
+    assert parse_arguments("") == parse_arguments(" \n") == parse_arguments("{}") == {}

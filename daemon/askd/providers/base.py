@@ -20,6 +20,9 @@ Auth = Literal["chatgpt", "claude-oauth", "copilot"]
 Effort = Literal["none", "minimal", "low", "medium", "high"]
 """How much a model is to think before it answers; each dialect says it in its own words."""
 
+OPENING = "(The earlier part of this conversation is not shown.)"
+"""What the user says first where a view begins with an answer and the dialect minds that."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:

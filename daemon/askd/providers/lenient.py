@@ -17,6 +17,12 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 COUNT_LIMIT = 1 << 53
 """No count of tokens is larger; a larger number is nonsense, and might not fit a column."""
 
+UNREADABLE = "_raw"
+"""The key that stands for arguments which are no JSON object."""
+
+_ROOM = 64
+"""Levels that a request has around a call's arguments, and to spare."""
+
 
 def parse_object(text: str) -> Json | None:
     """The JSON object that this text is, or None if it is none."""
@@ -25,6 +31,24 @@ def parse_object(text: str) -> Json | None:
     except (ValueError, RecursionError):
         return None
     return parsed if isinstance(parsed, dict) else None
+
+
+def parse_arguments(text: str) -> Json:
+    """The arguments of a call as an object that can be sent again; none at all are `{}`.
+
+    A model may have written what is no JSON object, or one that no JSON text can say
+    (a number beyond all bounds), or that nests too deep to stand inside a request.
+    Then the object is `{"_raw": text}`, so that the model sees what it wrote.
+    """
+    arguments = parse_object(text) if text.strip() else {}
+    nested: Any = arguments
+    for _ in range(_ROOM):
+        nested = [nested]
+    try:
+        json.dumps(nested, allow_nan=False)
+    except (ValueError, RecursionError):
+        arguments = None
+    return {UNREADABLE: text} if arguments is None else arguments
 
 
 def read_text(value: Any) -> str:
