@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 Map = dict[str, Any]
 
+BEGIN_LIMIT_S = 70.0
+"""To begin, the daemon asks the provider, and gives up before this."""
 WAIT_S = 2.0
 """One request waits this long: so late may an address be noticed that is pasted meanwhile."""
 LATE_S = 30.0
@@ -38,7 +40,7 @@ def sign_in(client: "Client", provider: str) -> Map:
         RpcError: the daemon refuses, or the sign-in failed.
         Failed: its time is over.
     """
-    begun = client.call("auth/login", {"provider": provider})
+    begun = client.call("auth/login", {"provider": provider}, limit_s=BEGIN_LIMIT_S)
     can_paste = bool(begun.get("can_paste")) and _is_person_there()
     for line in lay_out_steps(begun, can_paste=can_paste):
         _tell(line)
