@@ -7,7 +7,7 @@ in `rejected`, so that a test can insist that there was none.
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import trio
 
@@ -26,8 +26,10 @@ from askd.providers.base import (
     CallDelta,
     Ended,
     Limits,
+    Manners,
     Model,
     ModelRequest,
+    Price,
     Stopped,
     StreamEvent,
     TextDelta,
@@ -43,10 +45,37 @@ Script = Callable[[ModelRequest], Iterable[Step]]
 USAGE = Usage(input_tokens=7, output_tokens=3)
 
 
-def find_refusal(items: Sequence[Item]) -> str | None:
-    """Why a provider would refuse these items; None: it would take them."""
+def find_refusal(request: ModelRequest) -> str | None:
+    """Why a provider would refuse this request; None: it would take it."""
+    items = request.items
     if not items:
         return "no items"
+    shown = {sha256 for item in items for sha256 in images_of(item)}
+    if shown != set(request.images):
+        return f"images {sorted(request.images)} for {sorted(shown)}"
+    if not all(request.images.values()):
+        return "an image without content"
+    if request.temperature is not None and request.temperature < 0:
+        return f"temperature {request.temperature}"
+    if request.max_output_tokens is not None and request.max_output_tokens < 1:
+        return f"max_output_tokens {request.max_output_tokens}"
+    if not all(request.stop) or not isinstance(request.stop, tuple):
+        return f"stop {request.stop!r}"
+    if request.effort not in (None, "none", "minimal", "low", "medium", "high"):
+        return f"effort {request.effort!r}"
+    return find_misplaced(items)
+
+
+def images_of(item: Item) -> list[str]:
+    """The images in it, by their sha256."""
+    if not isinstance(item, UserMessage | AssistantMessage | ToolOutput):
+        return []
+    blobs = [part for part in item.parts if isinstance(part, Blob)]
+    return [blob.sha256 for blob in blobs if blob.media_type.startswith("image/")]
+
+
+def find_misplaced(items: Sequence[Item]) -> str | None:
+    """What is not where it should be among the items, or should not be there at all."""
     waiting: list[str] = []
     for item in items:
         if isinstance(item, ToolOutput):
@@ -64,7 +93,8 @@ def find_refusal(items: Sequence[Item]) -> str | None:
                 return "an empty assistant message"
         elif not isinstance(item, UserMessage):
             return f"{type(item).__name__} is not for models"
-        if any(isinstance(part, Blob) for part in item.parts):
+        blobs = sum(isinstance(part, Blob) for part in item.parts)
+        if blobs > len(images_of(item)):
             return "a blob that was not resolved"
     if waiting:
         return f"unanswered calls {waiting} at the end"
@@ -104,6 +134,9 @@ class ScriptedModels:
         callers: who asked for it.
         rejected: why a request was refused.
         said: what progress is reported before an answer.
+        manners, price: of every model; `blind` names those that cannot see.
+        guessed: the window is a guess.
+        usage: what each answer is said to have taken.
     """
 
     script: Script = echo
@@ -116,6 +149,11 @@ class ScriptedModels:
     callers: list[Caller] = field(default_factory=list)
     rejected: list[str] = field(default_factory=list)
     said: Mapping[str, str] = field(default_factory=dict)
+    manners: Manners = field(default_factory=Manners)
+    price: Price | None = None
+    blind: tuple[str, ...] = ()
+    guessed: bool = False
+    usage: Usage = USAGE
 
     async def resolve(self, name: str | None, caller: Caller) -> Model:
         """The model of that name; the first if none is asked for."""
@@ -124,11 +162,18 @@ class ScriptedModels:
             raise NotConfigured(f"No key: set {self.key_needed}.")
         if name is not None and name not in self.known:
             raise UnknownModel(f"There is no model {name!r}.")
+        name_found = name or self.known[0]
         return Model(
-            name=name or self.known[0],
+            name=name_found,
             provider="test",
             dialect="local" if self.dialect == "local" else "openai-chat",
-            limits=Limits(context_window=self.window, reserved_output=self.reserved),
+            limits=Limits(
+                context_window=self.window, reserved_output=self.reserved, known=not self.guessed
+            ),
+            manners=replace(self.manners, images=False)
+            if name_found in self.blind
+            else self.manners,
+            price=self.price,
             why=None if name else "the only one there is",
         )
 
@@ -142,7 +187,7 @@ class ScriptedModels:
         progress: Callable[[str, str], None],
     ) -> AsyncIterator[AsyncIterator[StreamEvent]]:
         """One answer."""
-        refusal = find_refusal(request.items)
+        refusal = find_refusal(request) or self._find_rudeness(model, request)
         if refusal is not None:
             self.rejected.append(refusal)
             raise Refused(f"The request is refused: {refusal}.")
@@ -152,6 +197,19 @@ class ScriptedModels:
             progress(kind, text)
         async with aclosing(self._play(self.script(request))) as events:
             yield events
+
+    def _find_rudeness(self, model: Model, request: ModelRequest) -> str | None:
+        """What does not befit the model's manners."""
+        manners = model.manners
+        if manners.images is False and request.images:
+            return "images for a model that cannot see"
+        if request.schema is not None and not manners.schema:
+            return "a schema for a model that takes none"
+        if request.tools and not manners.tools:
+            return "tools for a model that takes none"
+        if request.context_window not in (None, model.limits.context_window):
+            return f"a window of {request.context_window}"
+        return None
 
     async def _play(self, steps: Iterable[Step]) -> AsyncGenerator[StreamEvent, None]:
         stopped = False
@@ -172,7 +230,7 @@ class ScriptedModels:
         await trio.lowlevel.checkpoint()
         if not stopped:
             yield Stopped("end")
-        yield UsageReported(USAGE)
+        yield UsageReported(self.usage)
         yield Ended()
 
 

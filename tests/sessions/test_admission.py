@@ -1,9 +1,12 @@
 """What is accepted is stored, what is refused is not, and a key is one turn for ever."""
 
+from typing import Any
+
 import pytest
 import trio
 import trio.testing
 
+from ask.protocol import names
 from askd.core.events import PromptAccepted, TurnOptions
 from askd.core.items import PART_LIMIT_BYTES, Blob, Text
 from askd.core.outcome import BUSY, DONE, OVERFLOW
@@ -17,7 +20,8 @@ from askd.errors import (
     TooLarge,
     UnknownModel,
 )
-from askd.sessions.admission import Accepted, Draining, Prompt
+from askd.providers.base import Manners
+from askd.sessions.admission import PROXY_NAMES, Accepted, Draining, Prompt
 from askd.sessions.targets import Target
 from askd.store.log import KnownKey
 from tests.fakes.log import FakeStore
@@ -25,6 +29,7 @@ from tests.fakes.models import ScriptedModels, last_words, texts_of
 from tests.fakes.sessions import Room, open_room, to
 
 NAMED = Target("session", "work", create=True)
+JPEG = b"\xff\xd8\xff\xe0 and so on"
 
 
 def blocked() -> ScriptedModels:
@@ -111,8 +116,14 @@ async def test_refusals_before_acceptance() -> None:
         assert await refuse(room, NotFound, target=Target("id", "x")) == "conversation_not_found"
         assert await refuse(room, UnknownModel, options=TurnOptions(model="x")) == "unknown_model"
         assert await refuse(room, TooLarge, "x" * 3200) == "overflow"
+        sound = Blob("sha", 1, "audio/wav")
+        assert await refuse(room, RequestError, parts=[sound]) == "bad_params"
+        drawing = Blob("sha", 6, "image/svg+xml")
+        assert await refuse(room, RequestError, parts=[drawing]) == "bad_params"
         image = Blob("sha", 1, "image/png")
-        assert await refuse(room, RequestError, parts=[image]) == "bad_params"
+        assert await refuse(room, RequestError, parts=[image], blobs={"sha": JPEG}) == "bad_blob"
+        options = TurnOptions(answer_schema={"type": "int"})
+        assert await refuse(room, RequestError, options=options) == "bad_schema"
         text = Blob("sha", 1, "text/plain")
         assert await refuse(room, RequestError, parts=[text], blobs={"sha": b"\xff"}) == "bad_blob"
         room.store.failing = True
@@ -138,6 +149,50 @@ async def test_a_prompt_that_alone_exceeds_the_window_is_refused_with_the_number
         size = 4000
         with pytest.raises(TooLarge):
             await room.ask(parts=[Blob("sha", size, "text/plain")], blobs={"sha": b"x" * size})
+
+
+async def test_an_image_is_for_models_that_can_see() -> None:
+    models = ScriptedModels(blind=("test/small",))
+    async with open_room(models=models) as room:
+        picture = Blob("sha", len(JPEG), "image/jpeg", "cat.jpg")
+        shown: dict[str, Any] = {"parts": [picture], "blobs": {"sha": JPEG}}
+        with pytest.raises(RequestError, match=r"test/small cannot see images\.") as caught:
+            await room.ask(**shown)
+        assert (caught.value.code, caught.value.reason) == (2, "bad_params")
+        assert room.sessions.live() == []
+        accepted = await room.ask(options=TurnOptions(model="test/large"), **shown)
+        assert (await room.finish(accepted)).code == DONE
+        assert models.requests[0].images == {"sha": JPEG}
+
+
+async def test_images_and_schemas_count_against_the_window() -> None:
+    async with open_room(models=ScriptedModels(window=1000, reserved=200)) as room:
+        picture = Blob("sha", len(JPEG), "image/jpeg")
+        with pytest.raises(TooLarge, match="about 16"):
+            await room.ask(parts=[picture], blobs={"sha": JPEG})
+        # One that the model is only told of takes part of its window.
+        schema = {"description": "x" * 4000}
+        await room.finish(await room.ask(options=TurnOptions(answer_schema=schema)))
+        room.models.manners = Manners(schema=False)
+        with pytest.raises(TooLarge):
+            await room.ask(options=TurnOptions(answer_schema=schema))
+
+
+def test_the_proxies_are_those_of_the_contract() -> None:
+    assert {name.lower() for name in names.PROXY_NAMES} == set(PROXY_NAMES)
+    assert not {name.lower() for name in names.KEY_NAMES} & PROXY_NAMES
+
+
+async def test_a_proxy_is_no_key_that_would_be_waited_for() -> None:
+    async with open_room() as room:
+        secrets = dict.fromkeys(names.PROXY_NAMES, "http://user:pass@127.0.0.1:1")
+        accepted = await room.ask(secrets=secrets)
+        turns = accepted.session.conversation.turns
+        assert not turns[accepted.turn_id].prompt.caller_credentials
+        with_key = await room.ask(
+            secrets={**secrets, "OPENAI_API_KEY": "sk"}, target=to(accepted.session)
+        )
+        assert turns[with_key.turn_id].prompt.caller_credentials
 
 
 async def test_in_a_conversation_its_model_decides() -> None:

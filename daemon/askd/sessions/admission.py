@@ -12,21 +12,28 @@ from typing import Literal
 import trio
 
 from askd.core.events import Body, ConversationCreated, PromptAccepted, TurnOptions
+from askd.core.images import IMAGE_TYPES, find_image_type
 from askd.core.items import Blob, Part, UserMessage
 from askd.core.outcome import NO_DAEMON
 from askd.core.tokens import estimate_tokens
 from askd.errors import AskdError, Busy, RequestError, TooLarge
 from askd.providers.base import Model
 from askd.providers.credentials import Caller
+from askd.sessions.contents import explain_blindness, has_images
 from askd.sessions.live import LiveSession
 from askd.sessions.offload import offload_bodies
 from askd.sessions.registry import Sessions
+from askd.sessions.requests import find_system
+from askd.sessions.schemas import check_schema
 from askd.sessions.targets import Target, ToCreate
 from askd.store import refusals
 from askd.store.log import KnownKey, PromptKey, Write
 
 NAME_RACES = 3
 """A name can be taken, and freed again, between looking and writing; not forever."""
+
+PROXY_NAMES = frozenset({"https_proxy", "http_proxy", "all_proxy", "no_proxy"})
+"""Among a caller's secrets, in either case, and none: no provider is opened by them."""
 
 
 class Draining(RequestError):
@@ -43,9 +50,9 @@ class Prompt:
     Attributes:
         key: the caller's UUID: the same key is the same turn.
         digest: over target, parts and options, to notice a key that is used twice.
-        parts: what was said and attached; each `Blob` is in `blobs` or stored already.
-        blobs: contents by their SHA-256 in hex.
-        secrets: the caller's provider keys; kept in memory until the turn is over.
+        parts: what was said and attached.
+        blobs: the contents of all `Blob` parts, by their SHA-256 in hex.
+        secrets: the caller's provider keys and proxies; kept in memory until the turn is over.
         terminal: make the conversation the one that this terminal used last.
     """
 
@@ -66,6 +73,11 @@ class Prompt:
     def caller(self) -> Caller:
         """What the caller lends to the turn."""
         return Caller(env=self.env or {}, secrets=self.secrets)
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether a key is among the secrets."""
+        return any(name.lower() not in PROXY_NAMES for name in self.secrets)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +104,8 @@ class Admission:
         Raises:
             Draining: the daemon is about to stop.
             NotFound: the target is not there, or ambiguous.
-            RequestError: an empty prompt, a bad name, a key of another prompt.
+            RequestError: an empty prompt, a bad name, a key of another prompt, a schema that
+                cannot be used, an image for a model that cannot see.
             ProviderError: no such model, or no credentials for it.
             TooLarge: it alone exceeds the model's window.
             Busy: `busy` is `fail` and a turn runs or waits.
@@ -108,6 +121,8 @@ class Admission:
 
     async def _accept(self, prompt: Prompt) -> Accepted:
         _check_parts(prompt)
+        if prompt.options.answer_schema is not None:
+            check_schema(prompt.options.answer_schema)
         if self._sessions.draining:
             raise Draining("The daemon is about to stop; ask again in a moment.")
         for _ in range(NAME_RACES):
@@ -153,7 +168,7 @@ class Admission:
             cwd=prompt.cwd,
             env=prompt.env,
             # The embedded model needs no key: whatever the caller sent was not for it.
-            caller_credentials=bool(prompt.secrets) and model.dialect != "local",
+            caller_credentials=prompt.has_keys and model.dialect != "local",
         )
         bodies, blobs = offload_bodies([*before, accepted])
         write = Write(
@@ -201,7 +216,8 @@ class Admission:
             raise refusals.conversation_not_found(known.conversation_id)
         session = await self._sessions.get(known.conversation_id)
         status = session.status(known.turn_id)
-        if status.state != "finished" and prompt.secrets:
+        waits = session.conversation.turns[known.turn_id].prompt.caller_credentials
+        if status.state != "finished" and (prompt.has_keys or not waits):
             session.callers.setdefault(known.turn_id, prompt.caller)
             session.mailbox.wake()
         return Accepted(
@@ -219,9 +235,10 @@ class Admission:
         if wanted is None and session is not None:
             wanted = session.conversation.settings.model
         model = await self._sessions.means.models.resolve(wanted, prompt.caller)
-        tokens = estimate_tokens(UserMessage("", prompt.parts))
-        if prompt.options.system:
-            tokens += estimate_tokens(prompt.options.system)
+        if model.manners.images is False and has_images(prompt.parts):
+            raise RequestError(explain_blindness(model))
+        system = find_system(prompt.options.system, prompt.options, model)
+        tokens = estimate_tokens(UserMessage("", prompt.parts)) + estimate_tokens(system or "")
         limits = model.limits
         if tokens > limits.budget:
             raise TooLarge(
@@ -240,11 +257,15 @@ def _check_parts(prompt: Prompt) -> None:
     for part in prompt.parts:
         if not isinstance(part, Blob):
             continue
+        content, name = prompt.blobs.get(part.sha256, b""), part.name or "An attachment"
+        if part.media_type in IMAGE_TYPES:
+            # A provider refuses an image that is none, and would for as long as it is in the log.
+            if find_image_type(content) != part.media_type:
+                raise RequestError(f"{name} is no {part.media_type}.", reason="bad_blob")
+            continue
         if not part.media_type.startswith("text/"):
-            raise RequestError(f"Only text can be attached, not {part.media_type}.")
+            raise RequestError(f"Text and images can be attached, not {part.media_type}.")
         try:
-            prompt.blobs.get(part.sha256, b"").decode("utf-8")
+            content.decode("utf-8")
         except UnicodeDecodeError:
-            raise RequestError(
-                f"{part.name or 'An attachment'} is not UTF-8 text.", reason="bad_blob"
-            ) from None
+            raise RequestError(f"{name} is not UTF-8 text.", reason="bad_blob") from None

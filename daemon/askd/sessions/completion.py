@@ -5,15 +5,16 @@ goes wrong, short of the daemon's own end, becomes a failure with a sentence.
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import trio
 
-from askd.core import pairs
+from askd.core import answers, pairs
 from askd.core.context import Context, build_context
 from askd.core.conversation import Conversation
-from askd.core.items import AssistantMessage, Blob, Item, Part, Text, ToolOutput, UserMessage
+from askd.core.events import TurnOptions
+from askd.core.items import AssistantMessage, Item
 from askd.core.outcome import FAILED, OVERFLOW, Failure
 from askd.core.turn import (
     CallModel,
@@ -26,28 +27,34 @@ from askd.errors import AskdError, Refused, TooLarge, find_leaves
 from askd.providers.assemble import Assembler
 from askd.providers.base import Model, ModelRequest
 from askd.providers.credentials import Caller
+from askd.sessions.contents import ReadBlob, resolve_blobs
 from askd.sessions.live import LiveSession
 from askd.sessions.needs import Means, Report
+from askd.sessions.requests import add_cost, build_request, find_system
+from askd.sessions.schemas import find_objection
 from askd.sessions.streaming import SAVE_BYTES, SAVE_INTERVAL_S, LiveText
 from askd.store.log import Partial
 
 log = logging.getLogger(__name__)
-
-ReadBlob = Callable[[str], Awaitable[bytes]]
 
 WAYS_OUT = "Empty its view with `ask clear`, or begin another conversation with `ask new`."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """What the completions of one turn have in common."""
+    """What the completions of one turn have in common.
+
+    Attributes:
+        system: the system prompt that holds for the turn.
+        asked: the ids of the prompt's own messages.
+    """
 
     turn_id: str
     model: Model
     caller: Caller
+    options: TurnOptions
     system: str | None
-    temperature: float | None
-    max_output_tokens: int | None
+    asked: frozenset[str]
     read_blob: ReadBlob
     report: Report
 
@@ -91,19 +98,23 @@ class Completion:
         return CompletionCancelled(self._partial())
 
     async def _ask(self) -> Input:
-        setting = self._setting
-        context = build_context(self._conversation, setting.turn_id, system=setting.system)
-        check_budget(context, setting.model)
-        resolved = await resolve_blobs(context.items, setting.read_blob)
-        items, faults = pairs.heal(resolved)  # the last check: nothing unpaired leaves the house
+        setting, model = self._setting, self._setting.model
+        system = find_system(setting.system, setting.options, model)
+        context = build_context(self._conversation, setting.turn_id, system=system)
+        check_budget(context, model)
+        contents = await resolve_blobs(
+            context.items, setting.read_blob, model=model, asked=setting.asked
+        )
+        # The last check: nothing unpaired leaves the house.
+        items, faults = pairs.heal(contents.items)
         self._report_faults([*context.faults, *faults], items)
-        request = ModelRequest(
-            model=setting.model.bare_name,
-            items=items,
+        request = build_request(
+            items,
+            contents=contents,
             system=context.system,
-            tools=self._means.tools.describe() if setting.model.manners.tools else (),
-            temperature=setting.temperature,
-            max_output_tokens=setting.max_output_tokens,
+            model=model,
+            options=setting.options,
+            tools=self._means.tools.describe(),
         )
         async with trio.open_nursery() as nursery:  # the saver lives here, until the answer's end
             nursery.start_soon(self._save_now_and_then)
@@ -112,7 +123,19 @@ class Completion:
         answer = self._assembler
         if answer.failure is not None:
             return CompletionFailed(answer.failure, self._partial())
-        return CompletionEnded(answer.message(), answer.stop, answer.usage)
+        return CompletionEnded(
+            answer.message(),
+            answer.stop,
+            add_cost(answer.usage, model),
+            objection=self._find_objection(),
+        )
+
+    def _find_objection(self) -> str | None:
+        """Why the answer will not do, if it is a last one and has something to fit."""
+        schema, answer = self._setting.options.answer_schema, self._assembler
+        if schema is None or not answers.can_object(answer.message(), answer.stop):
+            return None
+        return find_objection(answer.text, schema)
 
     async def _stream(self, request: ModelRequest) -> None:
         setting = self._setting
@@ -165,31 +188,6 @@ def check_budget(context: Context, model: Model) -> None:
             f"The conversation has about {context.tokens} tokens; {model.name} has a window of "
             f"{limits.context_window}, {limits.reserved_output} of it for the answer. {WAYS_OUT}"
         )
-
-
-async def resolve_blobs(items: Sequence[Item], read_blob: ReadBlob) -> list[Item]:
-    """The items with every blob as the text that it holds; raise `Refused` if one is no text."""
-    resolved: list[Item] = []
-    for item in items:
-        match item:
-            case UserMessage() | AssistantMessage() | ToolOutput():
-                if any(isinstance(part, Blob) for part in item.parts):
-                    parts = [await _resolve(part, read_blob) for part in item.parts]
-                    resolved.append(replace(item, parts=tuple(parts)))
-                else:
-                    resolved.append(item)
-            case _:
-                resolved.append(item)
-    return resolved
-
-
-async def _resolve(part: Part, read_blob: ReadBlob) -> Part:
-    if isinstance(part, Text):
-        return part
-    try:
-        return Text((await read_blob(part.sha256)).decode("utf-8"), part.name)
-    except UnicodeDecodeError:
-        raise Refused(f"{part.name or 'An attachment'} is no text ({part.media_type}).") from None
 
 
 def _describe(error: Exception) -> Failure:

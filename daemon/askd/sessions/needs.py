@@ -6,7 +6,7 @@ bring their own that keep the same promises.
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 import trio
@@ -84,7 +84,10 @@ class MemoryStore(Log, SessionStore, Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Means:
-    """What turns are run with. `now` in unix seconds; `new_id` makes UUIDs."""
+    """What turns are run with. `now` in unix seconds; `new_id` makes UUIDs.
+
+    `guessed`: the models of which was said that their window is a guess, once for all.
+    """
 
     models: ModelSource
     tools: Registry
@@ -92,3 +95,4 @@ class Means:
     new_id: Callable[[], str]
     title_mode: Callable[[], TitleMode]
     turns: trio.CapacityLimiter
+    guessed: set[str] = field(default_factory=set)

@@ -42,11 +42,13 @@ from askd.core.turn import (
 from askd.errors import AskdError, StorageFailed
 from askd.providers.base import Model
 from askd.providers.credentials import Caller
-from askd.sessions.completion import Completion, ReadBlob, Setting
+from askd.sessions.completion import Completion, Setting
+from askd.sessions.contents import ReadBlob
 from askd.sessions.hub import Progress
 from askd.sessions.live import LiveSession, RunningTurn
 from askd.sessions.needs import Means
 from askd.sessions.offload import offload_bodies
+from askd.sessions.requests import explain_guess
 from askd.store.log import NewJob, Write
 
 log = logging.getLogger(__name__)
@@ -173,6 +175,9 @@ class TurnRun:
         if self._chosen is not None:
             self._tell("model_chosen", self._chosen)
             self._chosen = None
+        if not model.limits.known and model.name not in self._means.guessed:
+            self._means.guessed.add(model.name)
+            self._tell("warning", explain_guess(model))
         nursery.start_soon(self._complete, self._completion)
 
     def _let_through(self) -> None:
@@ -189,9 +194,9 @@ class TurnRun:
             turn_id=self._turn_id,
             model=model,
             caller=self._caller,
+            options=options,
             system=options.system or conversation.settings.system,
-            temperature=options.temperature,
-            max_output_tokens=options.max_output_tokens,
+            asked=frozenset(item.id for item in self._prompt.items),
             read_blob=self._read_blob,
             report=self._tell,
         )

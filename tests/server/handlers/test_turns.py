@@ -184,6 +184,15 @@ async def test_a_turn_that_is_not_there_is_not_found(method: str) -> None:
         ({"key": "k" * 129}, "bad_params"),
         ({"options": {"timeout_s": 0.0}}, "bad_params"),
         ({"options": {"max_output_tokens": 0}}, "bad_params"),
+        ({"options": {"temperature": -0.1}}, "bad_params"),
+        ({"options": {"temperature": 11.0}}, "bad_params"),
+        ({"options": {"stop": [""]}}, "bad_params"),
+        ({"options": {"stop": ["x" * 1025]}}, "bad_params"),
+        ({"options": {"stop": ["x"] * 17}}, "bad_params"),
+        ({"options": {"effort": "colossal"}}, "bad_params"),
+        ({"options": {"answer_schema": "name"}}, "bad_params"),
+        ({"options": {"answer_schema": {"type": "int"}}}, "bad_schema"),
+        ({"options": {"answer_schema": {"$ref": "http://127.0.0.1:9/x"}}}, "bad_schema"),
         ({"options": {"model": "none/such"}}, "unknown_model"),
         ({"target": {"kind": "new", "value": "a/b"}}, "bad_name"),
         ({"target": {"kind": "id", "value": "none"}}, "conversation_not_found"),
@@ -286,6 +295,41 @@ async def test_a_blob_goes_with_its_prompt_and_is_stored_with_it() -> None:
         # Stored is stored: another prompt may name it without sending it again.
         other = await server.greet()
         await other.call("turn/start", prompt("y", parts=parts, target=to(started)))
+
+
+PNG = b"\x89PNG\r\n\x1a\n and so on"
+
+
+async def test_an_image_is_sent_to_the_model_and_can_be_sent_again_by_its_digest() -> None:
+    async with open_server() as server:
+        peer = await server.greet()
+        await put(peer, PNG)
+        for _ in range(2):  # the second time it is stored already
+            parts = [{"type": "text", "text": "what?"}, blob(PNG, media_type="image/png")]
+            started = await peer.call("turn/start", prompt("x", parts=parts))
+            assert (await peer.call("turn/wait", ids(started)))["outcome"] == "completed"
+            assert server.models.requests[-1].images == {sha(PNG): PNG}
+
+
+async def test_an_image_that_is_none_is_refused() -> None:
+    async with open_server() as server:
+        peer = await server.greet()
+        await put(peer, b"no picture")
+        parts = [blob(b"no picture", media_type="image/png", name="cat.png")]
+        error = await refuse(peer, "turn/start", prompt("x", parts=parts))
+        assert (error.code, error.reason) == (2, "bad_blob")
+        assert error.message == "cat.png is no image/png."
+
+
+async def test_options_reach_the_model() -> None:
+    async with open_server() as server:
+        peer = await server.greet()
+        options = {"temperature": 0, "stop": ["END"], "effort": "high", "max_output_tokens": 5}
+        started = await peer.call("turn/start", prompt("x", options=options))
+        await peer.call("turn/wait", ids(started))
+        request = server.models.requests[-1]
+        assert (request.temperature, request.stop, request.effort) == (0.0, ("END",), "high")
+        assert request.max_output_tokens == 5
 
 
 async def test_a_blob_that_was_not_sent_is_not_found() -> None:

@@ -10,6 +10,7 @@ from ask.protocol.messages import (
     Done,
     PromptPart,
     QuestionAnswer,
+    TurnOptions,
     TurnRef,
     TurnStart,
     TurnStartResult,
@@ -29,6 +30,11 @@ from askd.sessions.admission import Prompt
 
 KEY_LENGTH = 128
 """A UUID has 36 characters; a script may have longer names for what it does once."""
+TEMPERATURE_LIMIT = 10.0
+"""Providers take 1 or 2 at the most; local samplers take more."""
+STOPS_LIMIT = 16
+STOP_LENGTH = 1024
+"""Providers take four or so short ones; beyond this it is a mistake."""
 WAIT_LIMIT_S = 300.0
 """The longest that one `turn/wait` takes; it may be asked again."""
 
@@ -64,11 +70,7 @@ async def start(house: House, peer: Peer, params: TurnStart) -> Answer:
 def _read_prompt(params: TurnStart, *, blobs: Mapping[str, bytes]) -> Prompt:
     if not 1 <= len(params.key) <= KEY_LENGTH:
         raise RequestError(f"turn/start: a key has 1 to {KEY_LENGTH} characters.")
-    options = params.options
-    if options.timeout_s is not None and options.timeout_s <= 0:
-        raise RequestError("turn/start: options.timeout_s is more than 0.")
-    if options.max_output_tokens is not None and options.max_output_tokens < 1:
-        raise RequestError("turn/start: options.max_output_tokens is 1 or more.")
+    _check_options(params.options)
     for part in params.parts:
         if part.text is not None and len(part.text.encode()) > PART_LIMIT_BYTES:
             raise RequestError(
@@ -83,7 +85,7 @@ def _read_prompt(params: TurnStart, *, blobs: Mapping[str, bytes]) -> Prompt:
         digest=digest_of(params),
         parts=tuple(wire.read_part(part) for part in params.parts),
         blobs=blobs,
-        options=wire.read_options(options),
+        options=wire.read_options(params.options),
         busy=params.busy,
         ephemeral=params.ephemeral,
         cwd=params.cwd,
@@ -91,6 +93,22 @@ def _read_prompt(params: TurnStart, *, blobs: Mapping[str, bytes]) -> Prompt:
         secrets=params.secrets or {},
         terminal=params.terminal,
     )
+
+
+def _check_options(options: TurnOptions) -> None:
+    """Refuse numbers and texts that no provider could take; the rest is theirs to judge."""
+    if options.timeout_s is not None and options.timeout_s <= 0:
+        raise RequestError("turn/start: options.timeout_s is more than 0.")
+    if options.max_output_tokens is not None and options.max_output_tokens < 1:
+        raise RequestError("turn/start: options.max_output_tokens is 1 or more.")
+    if options.temperature is not None and not 0 <= options.temperature <= TEMPERATURE_LIMIT:
+        raise RequestError(f"turn/start: options.temperature is 0 to {TEMPERATURE_LIMIT:g}.")
+    stop = options.stop or []
+    if len(stop) > STOPS_LIMIT or not all(1 <= len(each) <= STOP_LENGTH for each in stop):
+        raise RequestError(
+            f"turn/start: options.stop has up to {STOPS_LIMIT} texts of 1 to {STOP_LENGTH} "
+            "characters."
+        )
 
 
 def digest_of(params: TurnStart) -> str:
@@ -119,7 +137,7 @@ async def _collect_blobs(house: House, peer: Peer, parts: list[PromptPart]) -> d
             continue
         if peer.uploads.has(part.sha256):
             content = found[part.sha256] = peer.uploads.read(part.sha256)
-        elif not (part.media_type or "").startswith("text/"):
+        elif not (part.media_type or "").startswith(("text/", "image/")):
             continue  # refused for what it is, whatever it holds
         else:
             content = await read_stored(house, part.sha256)

@@ -1,0 +1,86 @@
+"""Contents: what the blobs in a context hold, as a model takes it.
+
+Text becomes text again; images stay where they are, with their content beside
+them. What a model cannot take is refused if it was asked about just now, and
+named in place of being shown if it is from earlier: another model saw it.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence, Set
+from dataclasses import dataclass, field, replace
+
+from askd.core.images import IMAGE_TYPES
+from askd.core.items import AssistantMessage, Blob, Item, Part, Text, ToolOutput, UserMessage
+from askd.errors import Refused
+from askd.providers.base import Model
+
+ReadBlob = Callable[[str], Awaitable[bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """Items whose blobs are images alone, and the images by their sha256."""
+
+    items: list[Item]
+    images: dict[str, bytes] = field(default_factory=dict)
+
+
+async def resolve_blobs(
+    items: Sequence[Item], read_blob: ReadBlob, *, model: Model, asked: Set[str]
+) -> Contents:
+    """Read every blob of the items; `asked`: the ids of those that the turn is about.
+
+    Raises:
+        Refused: one is no text, or an image that was asked about and the model cannot see.
+        NotFound: one is not there any more.
+    """
+    found = Contents([])
+    for item in items:
+        match item:
+            case UserMessage() | AssistantMessage() | ToolOutput() if _has_blobs(item.parts):
+                parts = [
+                    await _resolve(part, read_blob, found, model, is_asked=item.id in asked)
+                    for part in item.parts
+                ]
+                found.items.append(replace(item, parts=tuple(parts)))
+            case _:
+                found.items.append(item)
+    return found
+
+
+def has_images(parts: Sequence[Part]) -> bool:
+    """Whether an image is among them."""
+    return any(isinstance(part, Blob) and part.media_type in IMAGE_TYPES for part in parts)
+
+
+def explain_blindness(model: Model) -> str:
+    """The sentence for a person who shows something to a model that cannot see."""
+    return (
+        f"{model.name} cannot see images. Leave them out, or choose a model that can see (-m); "
+        f'if this one can, set images = true under [models."{model.name}"].'
+    )
+
+
+def _has_blobs(parts: Sequence[Part]) -> bool:
+    return any(isinstance(part, Blob) for part in parts)
+
+
+async def _resolve(
+    part: Part, read_blob: ReadBlob, found: Contents, model: Model, *, is_asked: bool
+) -> Part:
+    if isinstance(part, Text):
+        return part
+    if part.media_type not in IMAGE_TYPES:
+        return await _read_text(part, read_blob)
+    if model.manners.images is not False:
+        found.images[part.sha256] = await read_blob(part.sha256)
+        return part
+    if is_asked:
+        raise Refused(explain_blindness(model))
+    return Text(f"[{part.media_type}, {part.bytes} bytes, not shown]", part.name)
+
+
+async def _read_text(part: Blob, read_blob: ReadBlob) -> Text:
+    try:
+        return Text((await read_blob(part.sha256)).decode("utf-8"), part.name)
+    except UnicodeDecodeError:
+        raise Refused(f"{part.name or 'An attachment'} is no text ({part.media_type}).") from None
