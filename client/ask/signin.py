@@ -12,13 +12,11 @@ import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ask.exits import CREDENTIALS, Failed
+from ask.connection import Client, RpcError
+from ask.exits import CREDENTIALS, USAGE, Failed
 from ask.terminal import strip_controls
-
-if TYPE_CHECKING:
-    from ask.connection import Client
 
 Map = dict[str, Any]
 
@@ -33,7 +31,7 @@ PASTED_LIMIT_BYTES = 16 * 1024
 BROWSER = "xdg-open"
 
 
-def sign_in(client: "Client", provider: str) -> Map:
+def sign_in(client: Client, provider: str) -> Map:
     """Begin and see it through: the `auth/wait` result that says `done`.
 
     Raises:
@@ -85,16 +83,22 @@ def open_browser(url: str, environ: Mapping[str, str]) -> bool:
     return True
 
 
-def _wait(client: "Client", begun: Map, *, can_paste: bool) -> Map:
+def _wait(client: Client, begun: Map, *, can_paste: bool) -> Map:
     while True:
         pasted = read_pasted(0) if can_paste else None
         if pasted == "":
             can_paste, pasted = False, None  # the terminal is at its end; the browser may go on
         elif pasted is not None and not (pasted := pasted.strip()):
             pasted = None
-        answer = client.call(
-            "auth/wait", {"login_id": begun["login_id"], "pasted": pasted, "timeout_s": WAIT_S}
-        )
+        try:
+            answer = client.call(
+                "auth/wait", {"login_id": begun["login_id"], "pasted": pasted, "timeout_s": WAIT_S}
+            )
+        except RpcError as error:
+            if pasted is None or error.code != USAGE:
+                raise
+            _tell(error.message)  # a wrong address; the sign-in goes on
+            continue
         if answer["state"] == "done":
             return answer
         if time.time() > begun["expires_at"] + LATE_S:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from ask import signin
+from ask.connection import RpcError
 from ask.exits import Failed
 from ask.signin import lay_out_steps, open_browser, read_pasted, sign_in
 
@@ -31,6 +32,9 @@ class ScriptedClient:
         assert 0 < params["timeout_s"] < 10
         self.pasted.append(params["pasted"])
         if params["pasted"] is not None:
+            if "code=" not in params["pasted"]:
+                code = 4 if "error=" in params["pasted"] else 2
+                raise RpcError(code, "That is not the address of this sign-in.")
             return DONE
         return self.waits.pop(0) if len(self.waits) > 1 else self.waits[0]
 
@@ -62,6 +66,27 @@ def test_a_pasted_address_is_sent_on_and_not_shown(
     said = capsys.readouterr()
     assert "paste that address here" in said.err
     assert "canary" not in said.out + said.err
+
+
+def test_a_wrong_address_can_be_pasted_again(
+    typed: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    client = ScriptedClient(PENDING)
+    read_line = iter(["https://somewhere/else\n", None, "http://localhost/?code=1\n"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(signin, "read_pasted", lambda descriptor: next(read_line))
+        assert run(client) == DONE
+    os.close(typed)
+    assert client.pasted == ["https://somewhere/else", None, "http://localhost/?code=1"]
+    assert "not the address of this sign-in" in capsys.readouterr().err
+
+
+def test_an_address_that_says_no_ends_it(typed: int) -> None:
+    os.write(typed, b"http://localhost/?error=access_denied\n")
+    with pytest.raises(RpcError) as caught:
+        run(ScriptedClient(PENDING))
+    os.close(typed)
+    assert caught.value.code == 4
 
 
 def test_blank_lines_are_nothing_and_the_end_of_input_ends_the_pasting_alone(typed: int) -> None:

@@ -9,51 +9,12 @@ from dataclasses import dataclass, field
 import trio
 
 from askd.errors import NotConfigured, NotFound, RequestError
+from askd.providers.auth import Begun, Changed, CredentialState
+from askd.providers.logins import SignedIn
 from askd.providers.registry import Caller
 
 SECRET_WORD = "sk-canary"
 """What every key of a test begins with, so that one that gets out is seen."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class State:
-    """How a provider would be asked."""
-
-    provider: str
-    state: str
-    source: str | None = None
-    valid_until_at: float | None = None
-    account: str | None = None
-    note: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Changed:
-    """What became of a file."""
-
-    provider: str
-    changed: bool
-    path: str
-    note: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Begun:
-    """A sign-in that waits for a person."""
-
-    login_id: str
-    url: str
-    user_code: str | None = None
-    can_paste: bool = False
-    expires_at: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SignedIn:
-    """One that is over."""
-
-    account: str | None
-    path: str | None
 
 
 @dataclass
@@ -73,14 +34,18 @@ class FakeSignIns:
     confirmed: trio.Event = field(default_factory=trio.Event)
     _logins: set[str] = field(default_factory=set)
 
-    async def status(self, caller: Caller) -> list[State]:
+    async def status(self, caller: Caller) -> list[CredentialState]:
         await trio.lowlevel.checkpoint()
         self.callers.append(caller)
-        kept = State(provider="work", state="ready", source="keys.json")
-        missing = State(provider="work", state="missing", note="Set one: ask auth set-key work")
+        kept = CredentialState(provider="work", state="ready", source="keys.json")
+        missing = CredentialState(
+            provider="work", state="missing", note="Set one: ask auth set-key work"
+        )
         return [
             kept if "work" in self.keys else missing,
-            State(provider="chatgpt", state="expired", valid_until_at=5.0, account="me@here"),
+            CredentialState(
+                provider="chatgpt", state="expired", valid_until_at=5.0, account="me@here"
+            ),
         ]
 
     async def set_key(self, provider: str, key: str) -> Changed:
@@ -112,6 +77,8 @@ class FakeSignIns:
         self.waits.append(timeout_s)
         if login_id not in self._logins:
             raise NotFound("There is no such sign-in.", reason="login_not_found")
+        if pasted is not None and "localhost" not in pasted:
+            raise RequestError("That is not the address of this sign-in.")
         if pasted is not None and not pasted.endswith("ok"):
             self._logins.discard(login_id)
             raise NotConfigured("The sign-in failed.", reason="login_failed")

@@ -3,12 +3,14 @@
 Put together once, by the composition root. It holds no behaviour.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ask.protocol.messages import ConfigReadResult, DaemonStatus, HelloResult
+from askd.providers.auth import Begun, Changed, CredentialState
 from askd.providers.base import Model
+from askd.providers.logins import SignedIn
 from askd.providers.registry import Caller
 from askd.sessions.admission import Admission
 from askd.sessions.registry import Sessions
@@ -22,36 +24,49 @@ class ModelLister(Protocol):
         """The model of that name, or the one that answers when none is given."""
         ...
 
-    async def list_models(self, caller: Caller) -> tuple[Sequence[Model], Sequence[str]]:
+    async def list_models(
+        self, caller: Caller, *, refresh: bool = False
+    ) -> tuple[Sequence[Model], Sequence[str]]:
         """Every model, and a sentence for each provider that could not be asked."""
+        ...
+
+    async def explain_default(self, caller: Caller) -> tuple[str | None, str | None]:
+        """The model that answers when none is named, and why; None and why there is none."""
+        ...
+
+    @property
+    def aliases(self) -> Mapping[str, str]:
+        """Other names for models, and what each leads to."""
         ...
 
 
 class SignIns(Protocol):
     """Keeps credentials and signs in; `providers.auth.Auth` does.
 
-    What it answers has the fields of the contract's records, and never holds a credential.
-    Raises `RequestError` for a provider that it does not know.
+    No answer of it holds a credential. It raises `RequestError` for an unknown provider.
     """
 
-    async def status(self, caller: Caller) -> Sequence[object]:
+    async def status(self, caller: Caller) -> Sequence[CredentialState]:
         """How each provider would be asked in this caller's name."""
         ...
 
-    async def set_key(self, provider: str, key: str) -> object:
+    async def set_key(self, provider: str, key: str) -> Changed:
         """Keep a key; raise `RequestError` for what can be none."""
         ...
 
-    async def log_out(self, provider: str) -> object:
+    async def log_out(self, provider: str) -> Changed:
         """Forget what is kept for a provider."""
         ...
 
-    async def begin(self, provider: str) -> object:
+    async def begin(self, provider: str) -> Begun:
         """Begin to sign in; raise `NotConfigured`."""
         ...
 
-    async def wait(self, login_id: str, *, pasted: str | None, timeout_s: float) -> object | None:
-        """Wait for a sign-in's end; None: not yet. Raise `NotFound`, `NotConfigured`."""
+    async def wait(self, login_id: str, *, pasted: str | None, timeout_s: float) -> SignedIn | None:
+        """Wait for a sign-in's end; None: not yet.
+
+        Raise `NotFound`, `NotConfigured`, or `RequestError` for an address of something else.
+        """
         ...
 
 

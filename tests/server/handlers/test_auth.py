@@ -2,11 +2,16 @@
 
 import dataclasses
 import logging
+from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
 
 from ask.protocol.messages import AuthSet, AuthWait
+from askd.providers.auth import Auth
+from askd.providers.credentials import Credentials
+from askd.providers.redact import KnownSecrets
 from askd.server.dispatch import Dispatch
 from tests.fakes.house import Refused, open_server
 from tests.fakes.sign_ins import SECRET_WORD
@@ -107,15 +112,64 @@ async def test_a_sign_in_is_begun_waited_for_and_over(autojump_clock: trio.abc.C
 async def test_the_address_that_a_browser_ended_at_can_be_given() -> None:
     async with open_server() as server:
         peer = await server.greet()
-        for address, code in (("http://localhost/?code=ok", 0), ("http://localhost/?error=x", 4)):
-            begun = await peer.call("auth/login", {"provider": "chatgpt"})
-            params = {"login_id": begun["login_id"], "pasted": address}
-            if code == 0:
-                assert (await peer.call("auth/wait", params))["state"] == "done"
-                continue
+
+        async def paste(login_id: str, address: str) -> dict[str, object]:
+            params = {"login_id": login_id, "pasted": address}
+            answer: dict[str, object] = await peer.call("auth/wait", params)
+            return answer
+
+        first = (await peer.call("auth/login", {"provider": "chatgpt"}))["login_id"]
+        with pytest.raises(Refused) as caught:
+            await paste(first, "https://somewhere/else")
+        assert caught.value.reason == "bad_params"
+        assert (await paste(first, "http://localhost/?code=ok"))["state"] == "done"
+        second = (await peer.call("auth/login", {"provider": "chatgpt"}))["login_id"]
+        with pytest.raises(Refused) as caught:
+            await paste(second, "http://localhost/?error=x")
+        assert (caught.value.code, caught.value.reason) == (4, "login_failed")
+
+
+async def test_the_real_room_speaks_the_contract(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+
+    async def ask(*_: object) -> Any:
+        raise AssertionError("nobody is asked")
+
+    credentials = Credentials(
+        [],
+        environ={"HOME": str(tmp_path)},
+        child_env={},
+        local_only=False,
+        directory=tmp_path / "kept",
+        ask=ask,
+        secrets=KnownSecrets(),
+        now=lambda: 1000.0,
+    )
+    auth = Auth(lambda: credentials, new_id=lambda: "login-1")
+    async with open_server() as server:
+        server.dispatch = Dispatch(dataclasses.replace(server.house, auth=auth))
+        peer = await server.greet()
+        changed = await peer.call("auth/set", {"provider": "openai", "key": KEY})
+        assert changed["changed"] is True
+        assert KEY in await trio.Path(changed["path"]).read_text()
+        (openai,) = [
+            row for row in (await peer.call("auth/status"))["data"] if row["provider"] == "openai"
+        ]
+        assert openai["state"] == "ready"
+        assert openai["source"]
+        assert (await peer.call("auth/logout", {"provider": "openai"}))["changed"] is True
+        for method, params in (
+            ("auth/set", {"provider": "nobody", "key": KEY}),
+            ("auth/set", {"provider": "openai", "key": f"{KEY}\n{KEY}"}),
+            ("auth/login", {"provider": "openai"}),
+            ("auth/wait", {"login_id": "login-0"}),
+        ):
             with pytest.raises(Refused) as caught:
-                await peer.call("auth/wait", params)
-            assert (caught.value.code, caught.value.reason) == (4, "login_failed")
+                await peer.call(method, params)
+            assert SECRET_WORD not in f"{caught.value.message} {caught.value.data}"
+    assert SECRET_WORD not in caplog.text
 
 
 async def test_a_house_without_credentials_says_so() -> None:
