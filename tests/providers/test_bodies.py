@@ -9,7 +9,8 @@ import trio
 from trio.testing import MockClock
 
 from askd.providers.base import Endpoint
-from askd.providers.bodies import abandon, describe_trouble, read_body
+from askd.providers.bodies import abandon, read_body
+from askd.providers.trouble import describe_trouble
 
 WHERE = Endpoint(provider="work", base_url="http://me:secret@host:1/v1", api_key="sk-x")
 

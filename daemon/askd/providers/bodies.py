@@ -1,44 +1,69 @@
-"""Response bodies: read up to a bound, left without a trace, their breaks put in words.
+"""Response bodies: judged by their first bytes, read up to a bound, left without a trace.
 
-What every use of httpx's streams needs and httpx does not give. It knows no
-dialect and decides nothing about trying again.
+What every use of httpx's streams needs and httpx does not give. It decodes
+nothing, knows no dialect and decides nothing about trying again.
 """
 
-from collections.abc import AsyncIterator
+import math
+from collections.abc import AsyncIterator, Mapping
+from typing import Literal
 
 import httpx
 import trio
 
-from askd.errors import Unavailable
-from askd.providers.base import Endpoint
+Beginning = Literal["stream", "json", "page", "garbage", "unknown"]
+"""What a body is, by its first bytes; unknown: too few of them so far."""
 
 
-def describe_trouble(endpoint: Endpoint, error: httpx.HTTPError) -> Unavailable:
-    """A sentence for what went wrong on the way."""
-    where = endpoint.unix_socket or httpx.URL(endpoint.base_url).copy_with(userinfo=b"")
-    match error:
-        case httpx.ConnectTimeout():
-            return Unavailable(f"{endpoint.provider} does not answer at {where}")
-        case httpx.ConnectError():
-            return Unavailable(f"{endpoint.provider} cannot be reached at {where}: {error}")
-        case httpx.UnsupportedProtocol() | httpx.LocalProtocolError():
-            return Unavailable(
-                f"{endpoint.provider}: {where} cannot be asked: {error}", data={"final": True}
-            )
-        case _:
-            reason = str(error) or type(error).__name__
-            return Unavailable(f"{endpoint.provider}: the connection broke: {reason}")
+COMPRESSIONS = frozenset({"gzip", "x-gzip", "deflate", "br", "zstd", "compress", "x-compress"})
+"""What is never decoded; `content-encoding: utf-8` and other mistakes do no harm."""
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_SSE_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
 
 
-async def read_body(response: httpx.Response, limit: int) -> bytes:
-    """At most `limit` bytes of the body."""
-    body = bytearray()
-    chunks = response.aiter_raw()
-    try:
-        while len(body) < limit:
-            body += await anext(chunks)
-    except StopAsyncIteration:
-        pass
+def find_compression(headers: Mapping[str, str]) -> str | None:
+    """How an answer is compressed although nobody asked for it, or None."""
+    named = headers.get("content-encoding", "").lower().replace(",", " ").split()
+    return next((each for each in named if each in COMPRESSIONS), None)
+
+
+def judge_beginning(head: bytes, *, takes_json: bool) -> Beginning:
+    """What the first bytes of an answer are the beginning of.
+
+    `takes_json`: the dialect streams lines of JSON. Servers and proxies say all
+    sorts of things in `content-type`; the bytes tell.
+    """
+    text = head.removeprefix(_BYTE_ORDER_MARK).lstrip()
+    if not text or _BYTE_ORDER_MARK.startswith(text):
+        return "unknown"
+    if text[:1] in (b"{", b"["):
+        return "stream" if takes_json and text[:1] == b"{" else "json"
+    if text[:1] == b"<":
+        return "page"
+    if not takes_json and text.startswith(_SSE_FIELDS):
+        return "stream"
+    if not takes_json and any(field.startswith(text) for field in _SSE_FIELDS):
+        return "unknown"
+    return "garbage"
+
+
+async def read_body(response: httpx.Response, limit: int, *, patience_s: float = math.inf) -> bytes:
+    """At most `limit` bytes of the body, or what came of it within this time."""
+    return await read_rest(response.aiter_raw(), b"", limit, patience_s=patience_s)
+
+
+async def read_rest(
+    chunks: AsyncIterator[bytes], head: bytes, limit: int, *, patience_s: float = math.inf
+) -> bytes:
+    """`head` and what comes after it, at most `limit` bytes in all."""
+    body = bytearray(head)
+    with trio.move_on_after(patience_s):
+        try:
+            while len(body) < limit:
+                body += await anext(chunks)
+        except StopAsyncIteration:
+            pass
     await abandon(chunks, patience_s=0)
     return bytes(body[:limit])
 

@@ -142,6 +142,11 @@ class StreamRedactor:
             return text  # nearly always: no secret stands in it and none can begin at its end
         return self._take(self._held + text, index)
 
+    @property
+    def holds(self) -> bool:
+        """Whether something is held back."""
+        return bool(self._held)
+
     def flush(self) -> str:
         """What was held back, at the end of the text."""
         held, self._held = self._held, ""

@@ -1,0 +1,41 @@
+"""Whom to believe over TLS: the certificates of a `ca_file`, or the system's.
+
+It reads files and makes a context; it connects to nothing and weakens nothing.
+"""
+
+import ssl
+from pathlib import Path
+
+import certifi
+
+from askd.errors import Unavailable
+from askd.providers.base import Endpoint
+
+
+def load_certificates(endpoint: Endpoint) -> ssl.SSLContext:
+    """A context for this endpoint.
+
+    Raises:
+        Unavailable: its `ca_file` cannot be read or holds no certificate.
+    """
+    if endpoint.ca_file is None:
+        # A system without certificates of its own (a small container) gets Mozilla's.
+        return ssl.create_default_context(cafile=None if has_system_store() else certifi.where())
+    try:
+        return ssl.create_default_context(cafile=Path(endpoint.ca_file).expanduser())
+    except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        if isinstance(error, ssl.SSLError):
+            reason = "it holds no certificate (PEM)"
+        raise Unavailable(
+            f"{endpoint.provider}: `ca_file` {endpoint.ca_file} cannot be used: {reason}",
+            data={"final": True},
+        ) from None
+
+
+def has_system_store() -> bool:
+    """Whether OpenSSL finds certificates where this system keeps them."""
+    paths = ssl.get_default_verify_paths()
+    if paths.cafile is not None:
+        return True
+    return paths.capath is not None and any(Path(paths.capath).iterdir())
