@@ -186,11 +186,14 @@ class Answer:
 
     async def _enter(self) -> Pass:
         """Wait until the provider takes requests again, if it just had too many."""
+        entered: Pass | None = None
         with trio.move_on_at(self._give_up_at):
-            return await self._transport.limiter.enter(
+            entered = await self._transport.limiter.enter(
                 self._endpoint, tell=lambda sentence: self._progress("waiting", sentence)
             )
-        self._raise_late(self._limits.total_s)
+        if entered is None:
+            self._raise_late(self._limits.total_s)
+        return entered
 
     async def _send(self) -> httpx.Response:
         try:
@@ -266,8 +269,11 @@ class Answer:
             )
         self._tell_limiter(error, status, wait_s)
         await self._let_go(0)
-        if status == 401 and await self._try_renewed():
-            return
+        try:
+            if status == 401 and await self._try_renewed():
+                return
+        except ProviderError as trouble:
+            error = self._transport.finish_error(trouble)
         if wait_s is None or trio.current_time() + wait_s >= self._give_up_at:
             self._give_up(error, status)
             return
@@ -306,14 +312,14 @@ class Answer:
         renew, self._renew = self._renew, None
         if renew is None or self._state != "fresh":
             return False
+        another: Endpoint | None = None
         with trio.move_on_at(self._give_up_at):
             another = await renew()
-            if another is None:
-                return False
-            self._endpoint = another
-            self._tried -= 1  # a key that ran out is no fault of the server's
-            return True
-        self._raise_late(self._limits.total_s)
+        if another is None:
+            return False
+        self._endpoint = another
+        self._tried -= 1  # a key that ran out is no fault of the server's
+        return True
 
     async def _let_go(self, patience_s: float) -> None:
         if self._pass is not None:

@@ -23,14 +23,14 @@ def load_certificates(endpoint: Endpoint) -> ssl.SSLContext:
         return ssl.create_default_context(cafile=None if has_system_store() else certifi.where())
     try:
         return ssl.create_default_context(cafile=Path(endpoint.ca_file).expanduser())
-    except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
+    except ssl.SSLError:
+        reason = "it holds no certificate (PEM)"
+    except (OSError, RuntimeError) as error:  # RuntimeError: nobody's home is known
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        if isinstance(error, ssl.SSLError):
-            reason = "it holds no certificate (PEM)"
-        raise Unavailable(
-            f"{endpoint.provider}: `ca_file` {endpoint.ca_file} cannot be used: {reason}",
-            data={"final": True},
-        ) from None
+    raise Unavailable(
+        f"{endpoint.provider}: `ca_file` {endpoint.ca_file} cannot be used: {reason}",
+        data={"final": True},
+    )
 
 
 def has_system_store() -> bool:
@@ -38,4 +38,7 @@ def has_system_store() -> bool:
     paths = ssl.get_default_verify_paths()
     if paths.cafile is not None:
         return True
-    return paths.capath is not None and any(Path(paths.capath).iterdir())
+    try:
+        return paths.capath is not None and any(Path(paths.capath).iterdir())
+    except OSError:
+        return False

@@ -244,7 +244,8 @@ def _read_words(error: Any) -> str:
             return _read_words(words)
         case [{"msg": str()}, *_]:  # FastAPI's list of fields
             return "; ".join(_read_words(each) for each in error)
-    return json.dumps(error)
+        case _:
+            return json.dumps(error)
 
 
 def _read_name(value: Any) -> str:

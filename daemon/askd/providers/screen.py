@@ -100,4 +100,5 @@ class Screen:
                 return self._hide_in(value)
             case list() | tuple():
                 return [self._hide_value(each) for each in value]
-        return value
+            case _:
+                return value
