@@ -30,7 +30,7 @@ from askd.jobs.kinds import make_kinds
 from askd.jobs.worker import Worker
 from askd.logs import configure_log
 from askd.owner import AlreadyOwned, OwnerNote, Ownership, own_when_free
-from askd.providers.registry import LocalConfig, Models
+from askd.providers.registry import Models
 from askd.room_settings import read_local, read_models, read_providers
 from askd.server import wire
 from askd.server.house import House
@@ -142,12 +142,10 @@ class Application:
             paths.database, observe=self._observe, now=time.time, boot_id=identity.boot_id
         )
         self._models = Models(
-            providers=(),
-            default_model=None,
-            local=LocalConfig(),
-            models={},
-            environ_keys=environment.keys,
+            environ=environment.keys,
             child_env=environment.child_env,
+            directory=paths.data,
+            cache=paths.state / "models.json",
         )
         self._apply(settings)
         self._host = Daemon(

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import msgpack
 import trio
@@ -18,7 +18,7 @@ import trio.testing
 from ask.protocol import CAPABILITIES, PROTOCOL
 from ask.protocol.messages import ConfigReadResult, DaemonStatus, HelloResult
 from askd.core.events import Event
-from askd.errors import BadConfig, NotFound
+from askd.errors import AskdError, BadConfig, NotFound
 from askd.providers.base import Model
 from askd.providers.credentials import Caller
 from askd.server import wire
@@ -110,10 +110,23 @@ class StoreReader:
 class ListedModels(ScriptedModels):
     """Scripted models that can be listed."""
 
-    async def list_models(self, caller: Caller) -> tuple[list[Model], list[str]]:
+    aliases: ClassVar[dict[str, str]] = {"quick": "test/small"}
+    refreshed = False
+
+    async def list_models(
+        self, caller: Caller, *, refresh: bool = False
+    ) -> tuple[list[Model], list[str]]:
+        self.refreshed = self.refreshed or refresh
         models = [await self.resolve(name, caller) for name in self.known]
         guess = replace(models[-1].limits, known=False)
         return [*models[:-1], replace(models[-1], limits=guess)], ["work: no answer"]
+
+    async def explain_default(self, caller: Caller) -> tuple[str | None, str | None]:
+        try:
+            model = await self.resolve(None, caller)
+        except AskdError as error:
+            return None, error.message
+        return model.name, "it is the only one there is"
 
 
 @dataclass

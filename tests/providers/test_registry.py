@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 import trio
@@ -16,10 +17,10 @@ from askd.errors import (
     UnknownModel,
 )
 from askd.providers.base import Model, ModelRequest, TextDelta
-from askd.providers.limits import OPENAI_DEFAULT
+from askd.providers.choice import NOTHING_FOUND
+from askd.providers.known import KNOWN
 from askd.providers.local import LocalModel
 from askd.providers.registry import (
-    THREE_WAYS,
     Caller,
     LocalConfig,
     ModelConfig,
@@ -31,6 +32,8 @@ from tests.fakes.chat_server import open_chat_server
 from tests.fakes.model_program import PROGRAM
 
 NOBODY = Caller()
+NO_OLLAMA = "127.0.0.1:9"
+OPENAI_DEFAULT = KNOWN["openai"].default_model
 KEY = {"OPENAI_API_KEY": "sk-ours"}
 NOWHERE = "http://127.0.0.1:9/v1"  # the port of a service that nobody runs
 
@@ -55,6 +58,7 @@ def make(
     models: Mapping[str, ModelConfig] | None = None,
     installed: bool = False,
     local_only: bool = False,
+    aliases: Mapping[str, str] | None = None,
 ) -> Models:
     """Models of a daemon like this."""
     config = LocalConfig(context_tokens=1000)
@@ -63,7 +67,9 @@ def make(
         default_model=default_model,
         local=config,
         models=models or {},
-        environ_keys=keys or {},
+        aliases=aliases or {},
+        environ={"OLLAMA_HOST": NO_OLLAMA, **(keys or {})},
+        directory=Path("/nonexistent/credentials"),
         local_only=local_only,
         transport=Transport(),
         local_model=LocalModel(config, program=PROGRAM) if installed else Absent(config),
@@ -127,7 +133,7 @@ async def test_then_one_sentence_with_three_ways() -> None:
     error = await refusal(make(), None)
     assert isinstance(error, NotConfigured)
     assert error.code == 4
-    assert error.message == THREE_WAYS
+    assert error.message == NOTHING_FOUND
     for way in (
         "OPENAI_API_KEY",
         "pip install 'askd[local]'",
@@ -294,17 +300,22 @@ async def test_callers_own_openai_server() -> None:
         assert server.violations == []
 
 
-async def test_refused_key_of_a_command_is_asked_for_again() -> None:
+async def test_refused_key_of_a_command_is_asked_for_again(tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
     async with open_chat_server(api_key="right") as server:
-        command = ("sh", "-c", "echo wrong")
+        command = ("sh", "-c", f"echo run >> {runs}; echo wrong")
         config = ProviderConfig(
             name="work", dialect="openai-chat", base_url=server.base_url, api_key_cmd=command
         )
-        async with running(make(config)) as models:
+        limits = ModelConfig(context_window=8000)
+        async with running(make(config, models={"work/fake": limits})) as models:
             model = await models.resolve("work/fake", NOBODY)
             with pytest.raises(Unauthenticated):
                 await ask(models, model, "Hi")
-            assert models._credentials._fetched == {}
+            before = len(runs.read_text().split())
+            with pytest.raises(Unauthenticated):
+                await ask(models, model, "Hi")
+            assert len(runs.read_text().split()) > before
 
 
 async def test_embedded_model_answers_and_dies_alone() -> None:
@@ -330,7 +341,7 @@ async def test_output_limit_of_the_embedded_model_is_its_reserve() -> None:
     config = LocalConfig(context_tokens=1000)
     spy = Spy()
     models = Models(
-        providers=[], default_model=None, local=config, models={}, environ_keys={},
+        local=config, environ={"OLLAMA_HOST": NO_OLLAMA}, directory=Path("/nonexistent"),
         transport=spy, local_model=LocalModel(config, program=PROGRAM),
     )  # fmt: skip
     async with running(models):

@@ -550,6 +550,7 @@ METHODS: dict[str, Method] = {
     "job/list": Method(JobList, JobPage, "List background jobs, the newest first."),
     "job/read": Method(JobRef, JobRecord, "Read one background job."),
     "model/list": Method(ModelList, ModelPage, "List the models of every provider at hand."),
+    "model/refresh": Method(ModelList, ModelPage, "The same, asking the providers anew."),
     "usage/read": Method(UsageRead, UsagePage, "Add up the tokens that answers took, and cost."),
     "auth/status": Method(
         AuthStatus, AuthPage, "Say where each provider's credential comes from, never what it is."

@@ -7,7 +7,7 @@ would not, whatever a provider put into it, leaves as its envelope and a sentenc
 
 import dataclasses
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgpack
@@ -31,6 +31,7 @@ from askd.core.events import Event, TurnOptions, encode_body
 from askd.core.items import Blob, Part, Text
 from askd.errors import AskdError
 from askd.providers.base import Model, Price
+from askd.providers.catalog import find_aliases
 from askd.sessions.hub import Delta, Progress, Published, TurnUnsaved
 from askd.sessions.live import LiveSession, TurnStatus
 from askd.sessions.streaming import LiveText
@@ -272,7 +273,9 @@ def describe_job(row: JobRow) -> JobRecord:
     return describe(JobRecord, row)
 
 
-def describe_model(model: Model, *, default: str | None) -> ModelRecord:
+def describe_model(
+    model: Model, *, default: str | None, aliases: Mapping[str, str] | None = None
+) -> ModelRecord:
     """A model for a listing; a window that was guessed is not shown."""
     return ModelRecord(
         name=model.name,
@@ -281,6 +284,7 @@ def describe_model(model: Model, *, default: str | None) -> ModelRecord:
         max_output_tokens=model.limits.reserved_output if model.limits.known else None,
         images=model.manners.images,
         price=None if model.price is None else _describe_price(model.price),
+        aliases=find_aliases(model.name, aliases or {}) or None,
         default=model.name == default,
     )
 

@@ -1,4 +1,6 @@
-"""Models over the wire: all of them, the default marked, and who could not be asked."""
+"""Models over the wire: all of them, the default and why, and who could not be asked."""
+
+import pytest
 
 from tests.fakes.house import ListedModels, open_server
 
@@ -10,7 +12,20 @@ async def test_models_are_listed_with_the_one_that_would_answer() -> None:
         shown = [(row["name"], row["context_window"], row["default"]) for row in page["data"]]
         # The second's window is a guess, so it is not shown.
         assert shown == [("test/small", 100_000, True), ("test/large", None, False)]
+        assert [row["aliases"] for row in page["data"]] == [["quick"], None]
         assert page["warnings"] == ["work: no answer"]
+        assert (page["default"], page["default_why"]) == (
+            "test/small",
+            "it is the only one there is",
+        )
+
+
+@pytest.mark.parametrize(("method", "refreshed"), [("model/list", False), ("model/refresh", True)])
+async def test_only_a_refresh_asks_anew(method: str, refreshed: bool) -> None:
+    async with open_server() as server:
+        peer = await server.greet()
+        assert len((await peer.call(method))["data"]) == 2
+        assert server.models.refreshed is refreshed
 
 
 async def test_the_callers_own_keys_are_used() -> None:
@@ -20,12 +35,13 @@ async def test_the_callers_own_keys_are_used() -> None:
         assert len(page["data"]) == 2
 
 
-async def test_without_a_default_the_listing_is_still_one() -> None:
+async def test_without_a_default_the_listing_is_still_one_and_says_why() -> None:
     class NoDefault(ListedModels):
-        async def list_models(self, caller):  # type: ignore[no-untyped-def]
+        async def list_models(self, caller, *, refresh=False):  # type: ignore[no-untyped-def]
             return [], ["nothing is configured"]
 
     async with open_server(models=NoDefault(key_needed="WORK_KEY")) as server:
         peer = await server.greet()
         page = await peer.call("model/list")
         assert (page["data"], page["warnings"]) == ([], ["nothing is configured"])
+        assert (page["default"], page["default_why"]) == (None, "No key: set WORK_KEY.")

@@ -45,6 +45,7 @@ HANDLERS: dict[str, Handler] = {
     "job/list": jobs.list_page,
     "job/read": jobs.read,
     "model/list": models.list_all,
+    "model/refresh": models.refresh_all,
     "usage/read": usage.read,
     "auth/status": auth.status,
     "auth/set": auth.set_key,

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Mapping
 
 from ask.protocol.messages import ModelList, ModelPage
-from askd.errors import AskdError, ProviderError, UnknownModel
+from askd.errors import ProviderError, UnknownModel
 from askd.providers.registry import Caller
 from askd.server import wire
 from askd.server.house import House
@@ -15,21 +15,26 @@ log = logging.getLogger(__name__)
 
 async def list_all(house: House, peer: Peer, params: ModelList) -> ModelPage:
     """Every provider's models, and a warning for each provider that could not be asked."""
+    return await _list(house, params, refresh=False)
+
+
+async def refresh_all(house: House, peer: Peer, params: ModelList) -> ModelPage:
+    """The same, and no provider's earlier answer counts."""
+    return await _list(house, params, refresh=True)
+
+
+async def _list(house: House, params: ModelList, *, refresh: bool) -> ModelPage:
     caller = Caller(env=params.env or {}, secrets=params.secrets or {})
-    models, warnings = await house.models.list_models(caller)
-    default = await _find_default(house, caller)
+    models, warnings = await house.models.list_models(caller, refresh=refresh)
+    # After the listing, for it is that which may decide.
+    default, why = await house.models.explain_default(caller)
+    aliases = house.models.aliases
     return ModelPage(
-        data=[wire.describe_model(model, default=default) for model in models],
+        data=[wire.describe_model(each, default=default, aliases=aliases) for each in models],
         warnings=list(warnings),
+        default=default,
+        default_why=why,
     )
-
-
-async def _find_default(house: House, caller: Caller) -> str | None:
-    """The name of the model that would answer; without one the listing is still a listing."""
-    try:
-        return (await house.models.resolve(None, caller)).name
-    except AskdError:
-        return None
 
 
 async def check_model(
