@@ -197,6 +197,32 @@ def test_a_sign_in_that_failed_ends_with_its_code(
     assert ask("auth", "login", "work").code == 2
 
 
+def test_on_a_terminal_an_address_can_be_pasted(
+    daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    daemon.begun["can_paste"] = True
+    daemon.pending = 10**9
+    person, terminal = os.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ask", "auth", "login", "chatgpt", "--json"],
+        stdin=terminal,
+        stdout=subprocess.PIPE,
+        stderr=terminal,
+    )
+    os.close(terminal)
+    seen = b""
+    while b"Waiting for the browser" not in seen:
+        seen += os.read(person, 1000)
+    os.write(person, b"http://localhost:1455/?code=ok\n")
+    out, _ = process.communicate(timeout=20)
+    os.close(person)
+    assert b"paste that address here" in seen
+    assert (process.returncode, json.loads(out)["account"]) == (0, "me@here")
+    assert daemon.called("auth/wait")[-1]["pasted"] == "http://localhost:1455/?code=ok"
+
+
 def test_ctrl_c_gives_up(daemon: FakeDaemon, run: Run) -> None:
     daemon.pending = 10**9
     process = run("auth", "login", "chatgpt", stderr=subprocess.STDOUT)
