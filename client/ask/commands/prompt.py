@@ -16,12 +16,9 @@ from ask.fast.run import Carried
 
 LATER: dict[str, str] = {
     "-t": "--template",
-    "-a": "--attach",
     "-T": "--tools",
     "-H": "--host",
     "--template": "--template",
-    "--attach": "--attach",
-    "--schema": "--schema",
     "--tools": "--tools",
     "--approve": "--approve",
     "--steer": "--steer",
@@ -31,6 +28,8 @@ LATER: dict[str, str] = {
     "--host": "--host",
 }
 """Options of the design that come later; they are refused by their long names."""
+
+EFFORTS = ("none", "minimal", "low", "medium", "high")
 
 _LATER_VALUED = frozenset(LATER) - {"--steer", "--detach", "--notify"}
 
@@ -69,6 +68,24 @@ class Seconds(click.ParamType[float]):
         return seconds
 
 
+class Temperature(click.ParamType[float]):
+    """A number from zero on; how high it may be is for the provider to say."""
+
+    name = "number"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Read what was typed."""
+        try:
+            number = float(str(value))
+        except ValueError:
+            number = math.nan
+        if not 0 <= number < math.inf:
+            self.fail(f"{value!r} is not a number from zero on.", param, ctx)
+        return number
+
+
 @click.command("prompt", cls=PromptCommand)
 @click.argument("words", nargs=-1, metavar="[PROMPT]...")
 @click.option("-c", "--continue", "again", is_flag=True, help="This terminal's last conversation.")
@@ -90,10 +107,25 @@ class Seconds(click.ParamType[float]):
     shell_complete=complete_file,
     help="Attach a text file.",
 )
+@click.option(
+    "-a",
+    "--attach",
+    "images",
+    multiple=True,
+    metavar="FILE",
+    shell_complete=complete_file,
+    help="Attach an image; - takes it from standard input.",
+)
 @click.option("--no-stdin", is_flag=True, help="Do not read standard input: for loops.")
 @click.option("--json", "as_json", is_flag=True, help="Print events as JSON, one a line.")
 @click.option("--raw", is_flag=True, help="To a pipe: the answer with its control sequences.")
 @click.option("-x", "--extract", is_flag=True, help="Print only the first code block.")
+@click.option(
+    "--schema",
+    metavar="FILE|JSON|FIELDS",
+    shell_complete=complete_file,
+    help='Print JSON of this shape, or fail: "name, age int".',
+)
 @click.option(
     "-o",
     "--output",
@@ -102,7 +134,13 @@ class Seconds(click.ParamType[float]):
     help="Write the whole answer to a file too.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but the answer and errors.")
-@click.option("--usage", is_flag=True, help="Print the tokens used.")
+@click.option("--usage", is_flag=True, help="Print the tokens used, and their cost.")
+@click.option("--temperature", type=Temperature(), metavar="N", help="How freely to choose words.")
+@click.option(
+    "--max-output-tokens", type=click.IntRange(min=1), metavar="N", help="The longest answer."
+)
+@click.option("--stop", multiple=True, metavar="TEXT", help="Where to stop; may be repeated.")
+@click.option("--effort", type=click.Choice(EFFORTS), help="How much to think before answering.")
 @click.option("--queue", is_flag=True, help="Wait while the conversation is busy (the default).")
 @click.option("--fail-busy", is_flag=True, help="Exit with 8 if the conversation is busy.")
 @click.option("--timeout", "timeout_s", type=Seconds(), metavar="S", help="Stop after S seconds.")
@@ -119,13 +157,19 @@ def prompt_command(
     model: str | None,
     system: str | None,
     files: tuple[str, ...],
+    images: tuple[str, ...],
     no_stdin: bool,
     as_json: bool,
     raw: bool,
     extract: bool,
+    schema: str | None,
     output: str | None,
     quiet: bool,
     usage: bool,
+    temperature: float | None,
+    max_output_tokens: int | None,
+    stop: tuple[str, ...],
+    effort: str | None,
     queue: bool,
     fail_busy: bool,
     timeout_s: float | None,
@@ -138,6 +182,10 @@ def prompt_command(
         raise click.UsageError("-c and -s name two conversations; give one of them.", ctx)
     if queue and fail_busy:
         raise click.UsageError("--queue and --fail-busy exclude each other.", ctx)
+    if extract and schema is not None:
+        raise click.UsageError("-x and --schema exclude each other.", ctx)
+    if not all(stop):
+        raise click.UsageError("--stop needs a text, and it is empty.", ctx)
     from ask.prompt import Wish, ask_prompt
 
     wish = Wish(
@@ -147,6 +195,12 @@ def prompt_command(
         model=model,
         system=system,
         files=files,
+        images=images,
+        schema=schema,
+        temperature=temperature,
+        max_output_tokens=max_output_tokens,
+        stop=stop,
+        effort=effort,
         key=key,
         timeout_s=timeout_s,
         fail_busy=fail_busy,
