@@ -52,8 +52,9 @@ def _describe(each: ModelSettings) -> ModelConfig:
         context_window=each.context_window,
         max_output_tokens=each.max_output_tokens,
         price=price,
+        tools=each.tools,
         manners=Manners(
-            tools=each.tools,
+            tools=each.tools is not False,
             images=each.images,
             schema=each.json_schema,
             system_as_user=each.system_role == "user",

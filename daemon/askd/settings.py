@@ -108,7 +108,10 @@ class ModelSettings(Section):
     effort: Effort | None = Field(
         default=None, description="How much it thinks before it answers, if it does."
     )
-    tools: bool = Field(default=True, description="It can call tools.")
+    tools: bool | None = Field(
+        default=None,
+        description="It can call tools; if not set, its provider is asked or believed to.",
+    )
     images: bool | None = Field(
         default=None, description="It can see; if not set, its provider is asked or believed to."
     )

@@ -97,6 +97,7 @@ _ALL = (
         name="chatgpt",
         dialect="openai-responses",
         base_url="https://api.openai.com/v1",  # Codex's own sign-in goes to its own backend
+        default_model="gpt-5",  # that backend lists its models only for Codex itself
         auth="chatgpt",
     ),
     KnownProvider(

@@ -81,8 +81,8 @@ def read_listing(listing: Any, *, is_openai: bool = False) -> list[Listed]:
     In their order; of those that are known not to chat, none.
     """
     found = []
-    for row in _find_rows(listing, "data"):
-        name = _read_name(row.get("id"))
+    for row in _find_rows(listing, "data") or _find_rows(listing, "models"):
+        name = _read_name(row.get("id") or row.get("slug"))  # the latter: ChatGPT's backend
         if name is not None and row.get("owned_by") == "google":
             name = name.removeprefix("models/")  # Gemini takes both, and people type the short one
         if name is None or not _may_chat(row, name, is_openai=is_openai):
