@@ -190,7 +190,7 @@ def _weave(text: str, calls: list[Json], thoughts: Iterable[Mapping[str, Any]]) 
 
 def _read_place(raw: Mapping[str, Any]) -> tuple[int, int]:
     match raw.get("place"):
-        case [int(characters), int(calls)]:
+        case [int(characters), int(calls)] if characters >= 0 and calls >= 0:
             return characters, calls
         case _:
             return 0, 0
