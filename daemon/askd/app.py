@@ -30,6 +30,7 @@ from askd.jobs.kinds import make_kinds
 from askd.jobs.worker import Worker
 from askd.logs import configure_log
 from askd.owner import AlreadyOwned, OwnerNote, Ownership, own_when_free
+from askd.providers.auth import Auth
 from askd.providers.registry import Models
 from askd.room_settings import read_local, read_models, read_providers
 from askd.server import wire
@@ -147,6 +148,7 @@ class Application:
             directory=paths.data,
             cache=paths.state / "models.json",
         )
+        self._auth = Auth(lambda: self._models.credentials, new_id=_new_id)
         self._apply(settings)
         self._host = Daemon(
             settings=settings,
@@ -200,6 +202,7 @@ class Application:
             # In it: all the others. They are cancelled together when the turns have ended.
             async with trio.open_nursery() as rooms:
                 await rooms.start(self._models.run)
+                await rooms.start(self._auth.run)
                 await rooms.start(self._sessions.run)
                 rooms.start_soon(self._sessions.recover)
                 await rooms.start(self._worker.run)
@@ -228,6 +231,7 @@ class Application:
             reader=self._reader,
             models=self._models,
             host=self._host,
+            auth=self._auth,
             clients=self._reception.count_clients,
         )
 

@@ -28,6 +28,7 @@ from askd.store.queries import Reader
 from askd.store.writer import Writer
 from askd.tools.registry import Registry
 from tests.fakes.house import IDENTITY, FakeHost, ListedModels
+from tests.fakes.sign_ins import FakeSignIns
 
 
 class Stranger:
@@ -101,6 +102,7 @@ async def open_house(tmp_path: Path, models: ListedModels) -> AsyncIterator[Path
         reader=reader,
         models=models,
         host=FakeHost(),
+        auth=FakeSignIns(),
         clients=reception.count_clients,
     )
     door = open_door(tmp_path / "run" / "askd.sock")

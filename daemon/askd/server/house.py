@@ -114,7 +114,6 @@ class House:
     Attributes:
         identity: what `hello` answers.
         reader: reads what is committed, for listings and old pages.
-        auth: None where no credentials are kept.
         clients: how many connections have said hello.
     """
 
@@ -124,5 +123,5 @@ class House:
     reader: Reader
     models: ModelLister
     host: Host
+    auth: SignIns
     clients: Callable[[], int]
-    auth: SignIns | None = None

@@ -170,13 +170,3 @@ async def test_the_real_room_speaks_the_contract(
                 await peer.call(method, params)
             assert SECRET_WORD not in f"{caught.value.message} {caught.value.data}"
     assert SECRET_WORD not in caplog.text
-
-
-async def test_a_house_without_credentials_says_so() -> None:
-    async with open_server() as server:
-        bare = dataclasses.replace(server.house, auth=None)
-        server.dispatch = Dispatch(bare)
-        peer = await server.greet()
-        with pytest.raises(Refused) as caught:
-            await peer.call("auth/status")
-        assert caught.value.code == 4
