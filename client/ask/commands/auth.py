@@ -23,7 +23,7 @@ from ask.terminal import strip_controls
 
 KEY_LIMIT_BYTES = 64 * 1024
 """No key is as long; the wrong file was piped in."""
-NO_PROVIDERS = "No provider is known to this daemon."
+NO_PROVIDERS = "No credentials, and no provider is configured.\nKeep a key: ask auth set-key openai"
 NEVER_AN_ARGUMENT = (
     "A key is never an argument: every process of this machine could read it, and the shell "
     "keeps it in its history."

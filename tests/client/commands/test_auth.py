@@ -83,7 +83,10 @@ def test_status_is_a_table_with_notes(
 
 
 def test_status_without_a_provider(daemon: FakeDaemon, ask: Ask) -> None:
-    assert ask("auth", "status").out == "No provider is known to this daemon.\n"
+    assert ask("auth", "status").out.splitlines() == [
+        "No credentials, and no provider is configured.",
+        "Keep a key: ask auth set-key openai",
+    ]
     assert ask("auth", "status", "--json").out == "[]\n"
 
 
