@@ -35,10 +35,10 @@ def load_certificates(endpoint: Endpoint) -> ssl.SSLContext:
 
 def has_system_store() -> bool:
     """Whether OpenSSL finds certificates where this system keeps them."""
-    paths = ssl.get_default_verify_paths()
-    if paths.cafile is not None:
+    paths = ssl.get_default_verify_paths()  # None for what does not exist
+    if paths.cafile:
         return True
     try:
-        return paths.capath is not None and any(Path(paths.capath).iterdir())
+        return any(Path(paths.capath or "/nowhere").iterdir())
     except OSError:
         return False
