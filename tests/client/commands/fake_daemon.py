@@ -455,7 +455,18 @@ class FakeDaemon:
         return {"bytes": content[offset : offset + 1000], "size": len(content)}
 
     def _model_list(self, params: Map) -> Map:
-        return {"data": self.models, "warnings": self.warnings, "next_cursor": None}
+        found = [row["name"] for row in self.models if row.get("default")]
+        chosen = self.settings["default_model"] or (found[0] if found else None)
+        return {
+            "data": self.models,
+            "warnings": self.warnings,
+            "default": chosen,
+            "default_why": "it is the only one" if chosen else "Looked for a key: set KEY.",
+            "next_cursor": None,
+        }
+
+    def _model_refresh(self, params: Map) -> Map:
+        return self._model_list(params)
 
     def _usage_read(self, params: Map) -> Map:
         first = int(params.get("cursor") or 0)

@@ -50,7 +50,7 @@ def test_lines_are_prompts_of_one_conversation(daemon: FakeDaemon, chat: Any) ->
 def test_commands_are_kept_and_never_sent(daemon: FakeDaemon, chat: Any) -> None:
     result = chat("/models list\n/help\n/clear\n/exit\nnever reached\n", "-s", "talk")
     assert result.code == 0
-    assert "fake/echo  8192 tokens  default" in result.out
+    assert "fake/echo      8k  default" in result.out
     assert "/exit         leave" in result.out
     assert notices(daemon) == [
         ("command", "User executed command: /models list"),

@@ -45,10 +45,21 @@ def test_a_healthy_house_is_all_ok(ready: FakeDaemon, ask: Ask) -> None:
         "socket",
         "sqlite",
         "model",
+        "provider",
     }
     assert result.code == 0
     text = ask("doctor").out
-    assert "ok    model: fake/echo would answer" in text
+    assert "ok    model: Default model: fake/echo because it is the only one" in text
+    assert "ok    provider: fake: 1 model\n" in text
+
+
+def test_each_provider_says_what_it_has_or_why_not(ready: FakeDaemon, ask: Ask) -> None:
+    ready.models.append({"name": "fake/other", "provider": "fake"})
+    ready.warnings.append("work cannot be reached")
+    result = ask("doctor")
+    assert "ok    provider: fake: 2 models" in result.out.splitlines()
+    assert "warn  provider: work cannot be reached" in result.out.splitlines()
+    assert result.code == 0
 
 
 def test_no_model_and_a_strange_owner_fail_and_say_what_to_do(
@@ -60,15 +71,15 @@ def test_no_model_and_a_strange_owner_fail_and_say_what_to_do(
     assert result.code == 1
     lines = result.out.splitlines()
     model = lines.index("fail  model: There is no model to answer.")
-    assert "OPENAI_API_KEY" in lines[model + 1]
+    assert lines[model + 1] == "      Looked for a key: set KEY."
     assert any(line.startswith("fail  owner:") for line in lines)
     (home / "data" / "owner.json").unlink()
     assert states(ask("doctor", "--json").out)["owner"] == "fail"
 
 
-def test_a_set_default_is_named_as_the_reason(ready: FakeDaemon, ask: Ask) -> None:
+def test_a_set_default_is_shown(ready: FakeDaemon, ask: Ask) -> None:
     ready.settings["default_model"] = "work/x"
-    assert "work/x would answer (set as default_model)" in ask("doctor").out
+    assert "Default model: work/x because" in ask("doctor").out
 
 
 def test_open_permissions_are_a_warning(ready: FakeDaemon, ask: Ask, home: Path) -> None:

@@ -4,21 +4,73 @@ import json
 
 import pytest
 
+from ask.commands.models import lay_out_models, show_price, show_tokens
 from tests.client.commands.conftest import Ask
 from tests.client.commands.fake_daemon import FakeDaemon
 
 
-def test_list_names_window_and_default(daemon: FakeDaemon, ask: Ask) -> None:
-    daemon.models.append({"name": "work/a-long-name", "provider": "work"})
+def test_list_is_a_table_of_what_is_known(daemon: FakeDaemon, ask: Ask) -> None:
+    price = {"input": 1.25, "output": 10.0, "cached": 0.125}
+    daemon.models += [
+        {
+            "name": "work/a-long-name",
+            "provider": "work",
+            "context_window": 1_047_576,
+            "images": True,
+            "price": price,
+            "aliases": ["big", "w"],
+        },
+        {"name": "work/b", "provider": "work", "images": False, "context_window": 500},
+    ]
     result = ask("models", "list")
     assert result.out.splitlines() == [
-        "fake/echo         8192 tokens  default",
-        "work/a-long-name",
+        "Model             Window  Images  Input  Output",
+        "fake/echo             8k                         default",
+        "work/a-long-name    1.0M     yes  $1.25  $10.00  alias big, w",
+        "work/b               500      no",
     ]
-    assert [row["name"] for row in json.loads(ask("models", "list", "--json").out)] == [
-        "fake/echo",
-        "work/a-long-name",
-    ]
+    rows = json.loads(ask("models", "list", "--json").out)
+    assert [row["name"] for row in rows] == ["fake/echo", "work/a-long-name", "work/b"]
+    assert rows[1]["price"] == price
+
+
+@pytest.mark.parametrize(
+    ("count", "shown"),
+    [(None, ""), (999, "999"), (8192, "8k"), (131_072, "131k"), (999_999, "1.0M")],
+)
+def test_tokens_are_shown_in_a_few_characters(count: int | None, shown: str) -> None:
+    assert show_tokens(count) == shown
+
+
+@pytest.mark.parametrize(
+    ("dollars", "shown"),
+    [(None, ""), (0.0, "free"), (0.005, "$0.005"), (0.075, "$0.07"), (1.25, "$1.25")],
+)
+def test_prices_are_shown_in_dollars(dollars: float | None, shown: str) -> None:
+    assert show_price(dollars) == shown
+
+
+def test_a_narrow_terminal_shortens_names_and_keeps_numbers(daemon: FakeDaemon) -> None:
+    row = {"name": "provider/" + "long-" * 10, "context_window": 8192, "default": True}
+    lines = lay_out_models([row], columns=50)
+    assert all(len(line) <= 50 for line in lines)
+    assert lines[0].split() == ["Model", "Window"]
+    assert lines[1].startswith("provider/lo")
+    assert lines[1].endswith("...      8k  default")
+    assert lay_out_models([row], columns=10)[1].startswith("provi... ")
+
+
+def test_a_providers_words_cannot_drive_the_terminal() -> None:
+    lines = lay_out_models([{"name": "a/\x1b[31mb\nc", "aliases": ["x\x07"]}])
+    assert len(lines) == 2
+    assert not {"\x1b", "\x07", "\n"} & set("".join(lines))
+
+
+def test_refresh_asks_anew(daemon: FakeDaemon, ask: Ask) -> None:
+    assert "fake/echo" in ask("models", "refresh").out
+    assert json.loads(ask("models", "refresh", "--json").out)[0]["name"] == "fake/echo"
+    assert len(daemon.called("model/refresh")) == 2
+    assert daemon.called("model/list") == []
 
 
 def test_list_sends_the_callers_keys_and_says_who_did_not_answer(
@@ -29,7 +81,7 @@ def test_list_sends_the_callers_keys_and_says_who_did_not_answer(
     daemon.warnings.append("work: connection refused\x1b[31m")
     result = ask("models", "list")
     assert result.code == 0
-    assert result.out == "No models: no provider is configured.\n"
+    assert result.out == "No models. Looked for a key: set KEY.\n"
     assert "work: connection refused" in result.err
     assert "\x1b" not in result.err
     (params,) = daemon.called("model/list")
@@ -40,7 +92,7 @@ def test_list_sends_the_callers_keys_and_says_who_did_not_answer(
 def test_the_default_is_found_or_set(daemon: FakeDaemon, ask: Ask) -> None:
     result = ask("models", "default")
     assert result.out == "fake/echo\n"
-    assert "ask models default NAME" in result.err
+    assert "because it is the only one; set one: ask models default NAME" in result.err
     assert ask("models", "default", "work/x").code == 0
     (written,) = daemon.called("config/write")
     assert (written["key"], written["value"]) == ("default_model", "work/x")
@@ -60,5 +112,4 @@ def test_no_model_at_all_is_code_4_with_the_ways_to_go_on(daemon: FakeDaemon, as
     daemon.models.clear()
     result = ask("models", "default")
     assert result.code == 4
-    for way in ("OPENAI_API_KEY", "[providers.NAME]", "askd[local]"):
-        assert way in result.err
+    assert "Looked for a key: set KEY." in result.err
