@@ -252,7 +252,7 @@ def test_foreign_ids_are_mapped_on_both_sides(call_id: str) -> None:
 
 
 def test_id_that_comes_again_in_a_later_message_is_another_call() -> None:
-    exchange = [assistant("", call("call_1")), output("call_1")]
+    exchange: list[Item] = [assistant("", call("call_1")), output("call_1")]
     messages = encode(user("Go"), *exchange, *exchange)
     asked = [messages[place]["content"][0]["id"] for place in (1, 3)]
     answered = [messages[place]["content"][0]["tool_use_id"] for place in (2, 4)]
@@ -306,8 +306,8 @@ def test_reasoning_of_another_dialect_stays_here() -> None:
 
 
 def test_thinking_of_earlier_turns_is_left_out() -> None:
-    exchange = [assistant("", call("c"), thoughts=[THOUGHT]), output("c")]
-    turn = [user("Go"), *exchange, assistant("Done.", thoughts=[THOUGHT])]
+    exchange: list[Item] = [assistant("", call("c"), thoughts=[THOUGHT]), output("c")]
+    turn: list[Item] = [user("Go"), *exchange, assistant("Done.", thoughts=[THOUGHT])]
     messages = encode(*turn, *turn[:3])
     assert [kinds(message)[0] for message in messages] == [
         "text", "tool_use", "tool_result", "text",
@@ -316,7 +316,7 @@ def test_thinking_of_earlier_turns_is_left_out() -> None:
 
 
 def test_words_beside_results_do_not_end_an_exchange() -> None:
-    exchange = [assistant("", call("c"), thoughts=[THOUGHT]), output("c")]
+    exchange: list[Item] = [assistant("", call("c"), thoughts=[THOUGHT]), output("c")]
     messages = encode(user("Go"), *exchange, user("Faster!"), *exchange)
     assert [kinds(message)[0] for message in messages[1::2]] == ["thinking", "thinking"]
 

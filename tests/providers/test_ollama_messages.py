@@ -135,7 +135,7 @@ def test_images_go_along() -> None:
 
 
 def test_thinking_goes_back_while_the_model_is_at_work() -> None:
-    at_work = [user("Go"), assistant("", CALL, thought="Hm."), OUTPUT]
+    at_work: list[Item] = [user("Go"), assistant("", CALL, thought="Hm."), OUTPUT]
     assert encode(*at_work)[1]["thinking"] == "Hm."
     done = encode(*at_work, assistant("Done.", thought="Fine."), user("Thanks"))
     assert not any("thinking" in message for message in done)
