@@ -66,6 +66,7 @@ class Models:
         **settings: Any,
     ) -> None:
         self._environ = environ
+        self._secrets = KnownSecrets() if secrets is None else secrets
         self._transport_made = transport
         self._local = local_model or LocalModel(LocalConfig())
         self._inventory = Inventory(self._ask_json, cache=cache, now=now)
@@ -76,7 +77,7 @@ class Models:
             local_only=False,
             directory=directory,
             ask=self._ask,
-            secrets=secrets or KnownSecrets(),
+            secrets=self._secrets,
             now=now,
         )
         self.configure(**settings)
@@ -187,11 +188,7 @@ class Models:
         renew = partial(self._credentials.renew, model.provider, caller)
         try:
             async with transport.stream(
-                endpoint,
-                codec_for(endpoint),
-                request,
-                progress=progress,
-                **_later(transport.stream, renew=renew),
+                endpoint, codec_for(endpoint), request, progress=progress, renew=renew
             ) as events:
                 yield events
         except Unauthenticated:
@@ -207,9 +204,7 @@ class Models:
         transport = await self._transport()
         ready = prepare_endpoint(endpoint)
         codec = codec_for(ready)
-        return await transport.fetch_json(
-            ready, question.path, codec=codec, **_later(transport.fetch_json, body=question.body)
-        )
+        return await transport.fetch_json(ready, question.path, codec=codec, body=question.body)
 
     async def _ask(self, endpoint: Endpoint, call: HttpCall) -> "Reply":
         transport = await self._transport()
@@ -223,7 +218,7 @@ class Models:
 
     def _make_transport(self) -> "Transport":
         if self._transport_made is None:
-            self._transport_made = _import_transport().Transport()
+            self._transport_made = _import_transport().Transport(secrets=self._secrets)
         return self._transport_made
 
 
@@ -239,9 +234,3 @@ def complete_request(model: Model, request: ModelRequest) -> ModelRequest:
 def _import_transport() -> Any:
     """The one door to the HTTP client."""
     return importlib.import_module("askd.providers.transport")
-
-
-def _later(function: Any, **more: Any) -> dict[str, Any]:
-    import inspect
-
-    return {k: v for k, v in more.items() if k in inspect.signature(function).parameters}
