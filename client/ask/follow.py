@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
+from ask.blobs import read_blob
 from ask.connection import Client, ConnectionLost, RpcError
 from ask.exits import DONE, FAILED, INTERRUPTED, STORAGE, TERMINATED, TIME_LIMIT, Failed
 from ask.fast.caller import queued
@@ -215,33 +216,44 @@ class Follower:
             self._record({"type": "turn_unsaved", **params})
         elif method == "progress":
             self._record({"type": "progress", **params})
-            wait = params.get("kind") == "model_loading" and not self.as_json
-            (self.screen.wait if wait else self.screen.say)(str(params.get("text", "")))
+            waits = params.get("kind") in ("model_loading", "waiting") and not self.as_json
+            (self.screen.wait if waits else self.screen.say)(str(params.get("text", "")))
 
     def _take_delta(self, delta: Mapping[str, Any]) -> None:
         answer = self.answer
         text = answer.read_delta(delta)
         if delta.get("kind") == "reasoning":
-            known = self._reasoned.get(delta["item_id"], 0)
-            offset = delta["offset"]
-            if offset <= known < offset + len(delta["text"]):
-                self._reasoned[delta["item_id"]] = offset + len(delta["text"])
-                text = delta["text"][known - offset :]
-                if not self.as_json:
-                    self.screen.show_reasoning(text)
+            text = self._take_thought(delta["item_id"], delta["offset"], delta["text"])
         elif not self.as_json and not self.silent:
             self.screen.show(text)
         if text and self.as_json:
             self._record({"type": "delta", **delta})
 
+    def _take_thought(self, item_id: str, offset: int, text: str) -> str:
+        """What is new of an item's reasoning, shown where that is shown."""
+        known = self._reasoned.get(item_id, 0)
+        if not offset <= known < offset + len(text):
+            return ""
+        self._reasoned[item_id] = offset + len(text)
+        new = text[known - offset :]
+        line_open = self.answer.line_open and not self.silent
+        if not self.as_json and self.screen.show_reasoning(new, line_open=line_open):
+            self.answer.line_open = False
+        return new
+
     def _take_event(self, event: Mapping[str, Any]) -> None:
         if event["seq"] <= self.answer.seq:
             return
         event = self._with_text(event)
+        item = event.get("item") or {}
+        says = item.get("type") == "assistant_message" and event.get("status") != "superseded"
+        if says and item["id"] not in self.answer.shown:
+            # What was thought before anybody listened; once it has spoken, that is of the past.
+            thoughts = "".join(str(each.get("text", "")) for each in item.get("reasoning", ()))
+            self._take_thought(str(item["id"]), 0, thoughts)
         text = self.answer.read_event(event)
         self._record(event)
-        item = event.get("item") or {}
-        if item.get("type") == "assistant_message" and event.get("status") != "superseded":
+        if says:
             self._texts[str(item["id"])] = "".join(p.get("text", "") for p in item["parts"])
         elif event["type"] == "turn_started":
             self._texts.clear()
@@ -336,13 +348,3 @@ class Follower:
             else:
                 self.carried.interrupted = True
                 self._stop()
-
-
-def read_blob(client: Client, sha256: str) -> bytes:
-    """The whole of a blob, chunk by chunk."""
-    content = bytearray()
-    while True:
-        chunk = client.call("blob/read", {"sha256": sha256, "offset": len(content)})
-        content += chunk["bytes"]
-        if len(content) >= chunk["size"] or not chunk["bytes"]:
-            return bytes(content)

@@ -1,21 +1,22 @@
-"""The texts of a prompt: read, checked, and sent, large ones in chunks.
+"""The texts and images of a prompt: read, checked, and sent, large ones in chunks.
 
-Nothing is sent before everything has been checked. Texts are UTF-8; anything
-else is refused with a sentence, never guessed at.
+Nothing is sent before everything has been checked. Texts are UTF-8, images are
+told by their content; anything else is refused with a sentence, never guessed at.
 """
 
-import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ask.blobs import put_blob
 from ask.connection import Client
 from ask.exits import USAGE, Failed
 from ask.fast import caller
 from ask.fast.run import Carried
 from ask.fast.stdin import InputLate, read_input
-from ask.protocol.messages import BLOB_CHUNK_BYTES, BLOB_LIMIT_BYTES
+from ask.images import IMAGE_NAMES, find_image_type
+from ask.protocol.messages import BLOB_LIMIT_BYTES
 from ask.signals import TimeIsUp
 
 INLINE_LIMIT_BYTES = caller.INPUT_LIMIT_BYTES
@@ -24,34 +25,48 @@ FILES_LIMIT = 1000
 """What one prompt may have attached: a message holds no more parts than its limits allow."""
 INLINE_TOTAL_BYTES = 512 * 1024
 """What all inline parts of one request may have together: the message has 1 MiB."""
-UPLOAD_LIMIT_S = 60.0
-"""For one chunk."""
+TEXT = "text/plain"
+STDIN_IMAGE = "-"
+"""In place of a file: the image comes on standard input."""
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One text of a prompt, and where it came from; None: the words themselves."""
+    """One piece of a prompt, and where it came from; None: the words themselves."""
 
     content: bytes
     name: str | None = None
+    media_type: str = TEXT
 
 
 def read_inputs(
-    text: str, files: Sequence[str], carried: Carried, *, stdin: bool, quiet: bool
+    text: str,
+    files: Sequence[str],
+    carried: Carried,
+    *,
+    images: Sequence[str] = (),
+    stdin: bool,
+    quiet: bool,
 ) -> list[Input]:
-    """The words, the files, standard input: every text of the prompt, checked.
+    """The words, the files, the images, standard input: all of the prompt, checked.
 
     Args:
         text: the prompt's words.
+        images: files; `-` is standard input, of which no text is read then.
         carried: what the short way has read; what is read here is added.
         stdin: whether to look at standard input at all.
         quiet: do not say that it is silent or empty.
 
     Raises:
-        Failed: one cannot be read, is no text, is too large; or there is nothing to ask.
+        Failed: one cannot be read, is none of its kind, is too large; or there is nothing to ask.
     """
-    if len(files) > FILES_LIMIT:
-        raise _unfit(f"A prompt takes at most {FILES_LIMIT} files, not {len(files)}.")
+    count = len(files) + len(images)
+    if count > FILES_LIMIT:
+        raise _unfit(f"A prompt takes at most {FILES_LIMIT} files, not {count}.")
+    if STDIN_IMAGE in images and not (stdin and caller.has_input()):
+        raise _unfit("-a - takes an image from standard input, and there is none.")
+    if images.count(STDIN_IMAGE) > 1:
+        raise _unfit("-a - can be given once: standard input is one image.")
     inputs: list[Input] = []
     if text.strip():
         try:
@@ -59,7 +74,9 @@ def read_inputs(
         except UnicodeEncodeError:
             raise _unfit("The prompt is not valid UTF-8.") from None
     inputs += [read_file(path) for path in files]
-    content = read_stdin(carried, quiet=quiet) if stdin else b""
+    inputs += [read_image(path, carried, quiet=quiet) for path in images]
+    read = stdin and STDIN_IMAGE not in images
+    content = read_stdin(carried, quiet=quiet) if read else b""
     if content.strip():
         inputs.append(Input(content, caller.INPUT_NAME if inputs else None))
     if not inputs:
@@ -108,6 +125,36 @@ def read_file(path: str) -> Input:
     if not path:
         raise _unfit("-f needs a file, and its name is empty.")
     name = show_path(path)
+    content = _read_content(path)
+    if b"\0" in content:
+        hint = "Attach an image with -a." if find_image_type(content) else None
+        raise _unfit(f"{name} is a binary file; -f takes text.", hint=hint)
+    return Input(check_text(content, name), name)
+
+
+def read_image(path: str, carried: Carried, *, quiet: bool) -> Input:
+    """An image to attach: a file, or standard input."""
+    if not path:
+        raise _unfit("-a needs an image, and its name is empty.")
+    if path == STDIN_IMAGE:
+        name, shown = caller.INPUT_NAME, "Standard input"
+        content, more = _read_rest(b"", carried.deadline, quiet=quiet)
+        if more:
+            raise _unfit(f"Standard input is larger than {BLOB_LIMIT_BYTES >> 20} MiB.")
+    else:
+        name = shown = show_path(path)
+        content = _read_content(path)
+    media_type = find_image_type(content)
+    if media_type is None:
+        hint = None if b"\0" in content else "Attach text with -f."
+        raise _unfit(
+            f"{shown} is no image of the kinds that models take: {IMAGE_NAMES}.", hint=hint
+        )
+    return Input(content, name, media_type)
+
+
+def _read_content(path: str) -> bytes:
+    name = show_path(path)
     try:
         with open(path, "rb") as stream:
             content = stream.read(BLOB_LIMIT_BYTES + 1)
@@ -115,9 +162,7 @@ def read_file(path: str) -> Input:
         raise _unfit(f"{name} cannot be read: {error.strerror}.") from None
     if len(content) > BLOB_LIMIT_BYTES:
         raise _unfit(f"{name} is larger than {BLOB_LIMIT_BYTES >> 20} MiB.")
-    if b"\0" in content:
-        raise _unfit(f"{name} is a binary file; -f takes text.")
-    return Input(check_text(content, name), name)
+    return content
 
 
 def show_path(path: str) -> str:
@@ -148,21 +193,11 @@ def send_parts(client: Client, inputs: list[Input]) -> list[dict[str, Any]]:
     for each in inputs:
         size = len(each.content)
         name = {} if each.name is None else {"name": each.name}
-        if size <= INLINE_LIMIT_BYTES and size <= room:
+        if each.media_type == TEXT and size <= min(INLINE_LIMIT_BYTES, room):
             room -= size
             parts.append({"type": "text", "text": each.content.decode(), **name})
         else:
             digest = put_blob(client, each.content)
-            described = {"sha256": digest, "bytes": size, "media_type": "text/plain"}
+            described = {"sha256": digest, "bytes": size, "media_type": each.media_type}
             parts.append({"type": "blob", **described, **name})
     return parts
-
-
-def put_blob(client: Client, content: bytes) -> str:
-    """Send content in chunks; its digest."""
-    digest = hashlib.sha256(content).hexdigest()
-    for offset in range(0, len(content), BLOB_CHUNK_BYTES):
-        chunk = content[offset : offset + BLOB_CHUNK_BYTES]
-        params = {"sha256": digest, "size": len(content), "offset": offset, "bytes": chunk}
-        client.call("blob/put", params, limit_s=UPLOAD_LIMIT_S)
-    return digest

@@ -32,6 +32,7 @@ from ask.inputs import read_inputs, send_parts
 from ask.outputs import check_output, find_code_block, replace_output
 from ask.protocol.names import CALLER_ENVIRONMENT, SECRET_NAMES
 from ask.render import Screen, show_usage
+from ask.schemas import read_schema, strip_fence
 from ask.signals import TimeIsUp
 from ask.terminal import find_terminal, strip_controls
 
@@ -48,6 +49,12 @@ class Wish:
     model: str | None = None
     system: str | None = None
     files: tuple[str, ...] = ()
+    images: tuple[str, ...] = ()
+    schema: str | None = None
+    temperature: float | None = None
+    max_output_tokens: int | None = None
+    stop: tuple[str, ...] = ()
+    effort: str | None = None
     key: str | None = None
     timeout_s: float | None = None
     fail_busy: bool = False
@@ -60,6 +67,11 @@ class Wish:
     usage: bool = False
     extract: bool = False
     output: str | None = None
+
+    @property
+    def holds(self) -> bool:
+        """Whether the answer is shown when it is whole, for only a part of it is shown."""
+        return self.extract or self.schema is not None
 
 
 def ask_prompt(wish: Wish, environ: Mapping[str, str], carried: Carried | None = None) -> int:
@@ -79,8 +91,14 @@ def ask_prompt(wish: Wish, environ: Mapping[str, str], carried: Carried | None =
     check_words(wish)
     if wish.timeout_s is not None and carried.deadline is None:
         carried.deadline = time.monotonic() + wish.timeout_s
+    schema = None if wish.schema is None else read_schema(wish.schema)
     inputs = read_inputs(
-        " ".join(wish.words), wish.files, carried, stdin=not wish.no_stdin, quiet=wish.quiet
+        " ".join(wish.words),
+        wish.files,
+        carried,
+        images=wish.images,
+        stdin=not wish.no_stdin,
+        quiet=wish.quiet,
     )
     check_output(wish.output)
     target, terminal = find_target(wish, environ)
@@ -99,6 +117,8 @@ def ask_prompt(wish: Wish, environ: Mapping[str, str], carried: Carried | None =
 
     def start(client: Client) -> Map:
         params = build_params(wish, environ, target=target, terminal=terminal, key=carried.key)
+        if schema is not None:
+            params.setdefault("options", {})["answer_schema"] = schema
         params["parts"] = send_parts(client, inputs)
         return start_turn(client, params, environ)
 
@@ -108,7 +128,7 @@ def ask_prompt(wish: Wish, environ: Mapping[str, str], carried: Carried | None =
         screen=screen,
         carried=carried,
         as_json=wish.as_json,
-        silent=wish.extract,
+        silent=wish.holds,
         durable=not wish.ephemeral,
     )
     try:
@@ -122,7 +142,8 @@ def ask_prompt(wish: Wish, environ: Mapping[str, str], carried: Carried | None =
     except StdoutFailed as failure:
         raise explain_unwritable(str(failure), **_locate(wish, carried)) from None
     except TimeIsUp:
-        if carried.answer is not None and carried.answer.line_open and not wish.as_json:
+        line_open = carried.answer is not None and carried.answer.line_open
+        if line_open and not (wish.as_json or wish.holds):
             screen.show("\n")
         raise
 
@@ -137,6 +158,8 @@ def check_words(wish: Wish) -> None:
         ("The conversation's name", wish.session),
         ("The model's name", wish.model),
         ("The system prompt", wish.system),
+        ("The schema", wish.schema),
+        ("The text to stop at", "".join(wish.stop)),
     ):
         try:
             (text or "").encode()
@@ -179,7 +202,7 @@ def find_target(wish: Wish, environ: Mapping[str, str]) -> tuple[Map, str | None
 def build_params(
     wish: Wish, environ: Mapping[str, str], *, target: Map, terminal: str | None, key: str
 ) -> Map:
-    """The parameters of `turn/start`, but for the parts; what is a default is left out."""
+    """The parameters of `turn/start`, but for parts and schema; what is a default is left out."""
     params: Map = {"target": target, "key": key, "parts": []}
     options: Map = {}
     model = wish.model or environ.get("ASK_MODEL")
@@ -188,8 +211,11 @@ def build_params(
         options["model"] = model
     if system:
         options["system"] = system
-    if wish.timeout_s is not None:
-        options["timeout_s"] = wish.timeout_s
+    for name in ("timeout_s", "temperature", "max_output_tokens", "effort"):
+        if getattr(wish, name) is not None:
+            options[name] = getattr(wish, name)
+    if wish.stop:
+        options["stop"] = list(wish.stop)
     if options:
         params["options"] = options
     if wish.fail_busy:
@@ -240,20 +266,15 @@ def start_turn(client: Client, params: Map, environ: Mapping[str, str]) -> Map:
 def finish(wish: Wish, follower: Follower, end: End) -> int:
     """What is left to show and to write when the turn is over; the exit code."""
     screen, answer, text = follower.screen, follower.answer, end.text
-    if wish.extract and end.code in (DONE, CUT):
-        found = find_code_block(text)
-        if found is None:
-            located = _locate(wish, follower.carried)
-            located["data"] = {"reason": "no_code_block", **located["data"]}
-            raise Failed(FAILED, "The answer has no code block.", **located)
-        text = found
+    if wish.holds:
+        text = pick_text(wish, follower, end)
+        answer.line_open = bool(text) and not text.endswith("\n")
         if not wish.as_json:
             screen.show(text)
-            answer.line_open = not text.endswith("\n")
     open_line = answer.line_open and not wish.as_json
     if follower.carried.interrupted and not (open_line and os.isatty(1)):
         screen.break_line()
-    if answer.line_open and not wish.as_json and not (wish.extract and end.code not in (DONE, CUT)):
+    if open_line:
         screen.show("\n")
     if end.code == DONE and wish.output is not None:
         written = text if wish.raw else strip_controls(text)
@@ -269,6 +290,20 @@ def finish(wish: Wish, follower: Follower, end: End) -> int:
         Screen().say(show_usage(end.usage))
     screen.say(answer.conversation_id[:8])
     return end.code
+
+
+def pick_text(wish: Wish, follower: Follower, end: End) -> str:
+    """What is shown of an answer that was held back; nothing if it did not come to that."""
+    if wish.schema is not None:
+        return strip_fence(end.text) if end.code == DONE else ""
+    if end.code not in (DONE, CUT):
+        return ""
+    found = find_code_block(end.text)
+    if found is None:
+        located = _locate(wish, follower.carried)
+        located["data"] = {"reason": "no_code_block", **located["data"]}
+        raise Failed(FAILED, "The answer has no code block.", **located)
+    return found
 
 
 def _raise_final(refusal: Mapping[str, Any]) -> None:

@@ -13,13 +13,14 @@ from typing import Any
 from ask.fast.caller import StdoutClosed, StdoutFailed, write_all
 from ask.fast.caller import say as say_raw
 from ask.terminal import ControlFilter, strip_controls
+from ask.thoughts import Thoughts
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 FRAME_S = 0.1
 """One step of the spinner."""
 LEAST_USD = 0.0001
 """The smallest cost that is shown as a number."""
-_DIM, _PLAIN, _CLEAR_LINE = "\x1b[2m", "\x1b[0m", "\r\x1b[K"
+_CLEAR_LINE = "\r\x1b[K"
 
 
 class Screen:
@@ -50,8 +51,7 @@ class Screen:
         self.verbose = verbose
         self._styled = os.isatty(2)
         self._filter = None if raw and not os.isatty(1) else answer_filter or ControlFilter()
-        self._reasoning_filter = ControlFilter()
-        self._reasoning = False
+        self._thoughts = Thoughts(quiet=quiet)
         self._waiting: str | None = None
         self._next_frame = 0.0
         self._frame = 0
@@ -79,13 +79,20 @@ class Screen:
                 raise
             self.failure = failure
 
-    def show_reasoning(self, text: str) -> None:
-        """What the model thinks aloud: dimmed, on a terminal only."""
-        if self.quiet or not self._styled or not text:
-            return
+    def show_reasoning(self, text: str, *, line_open: bool = False) -> bool:
+        """What the model thinks aloud: dimmed, on a terminal only.
+
+        `line_open`: the answer so far ends in the middle of a line. Answer whether that line
+        was ended, since the same terminal shows both.
+        """
+        if not self._thoughts.shown or not text:
+            return False
         self._clear_waiting()
-        self._reasoning = True
-        say_raw(f"{_DIM}{self._reasoning_filter.feed(text)}{_PLAIN}")
+        ended = line_open and not self._thoughts.running and os.isatty(1)
+        if ended:
+            self._write("\n")
+        self._thoughts.show(text)
+        return ended
 
     def say(self, text: str) -> None:
         """A line on stderr, unless quiet."""
@@ -123,9 +130,7 @@ class Screen:
     def end_side(self) -> None:
         """End what stands unfinished on stderr: the spinner's line, the reasoning."""
         self._clear_waiting()
-        if self._reasoning:
-            self._reasoning = False
-            say_raw("\n")
+        self._thoughts.end()
 
     def break_line(self) -> None:
         """Leave the line in which the terminal has shown `^C`."""

@@ -151,6 +151,64 @@ def test_reasoning_goes_to_a_terminals_stderr(
     assert dimmed.endswith("hm, ye\n")
 
 
+def test_thoughts_that_came_before_anybody_listened(
+    lone_home: Path, capfd: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "isatty", lambda descriptor: descriptor == 2)
+
+    def play(stage: Stage) -> None:
+        stage.start()
+        stage.delta("hm", kind="reasoning")
+        item = {
+            "type": "assistant_message",
+            "id": stage.item_id,
+            "parts": [{"type": "text", "text": "Yes."}],
+            "reasoning": [{"text": "hm, "}, {"text": "yes", "raw": None}],
+        }
+        stage.event("item_added", item=item, completion=1)
+        stage.finish()
+
+    with FakeDaemon(lone_home, play):
+        make().run()
+    out, err = capfd.readouterr()
+    assert out == "Yes."
+    assert err == "\x1b[2mhm\x1b[0m\x1b[2m, yes\x1b[0m\n"
+
+
+def test_thoughts_between_two_answers_on_one_terminal(
+    lone_home: Path, capfd: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "isatty", lambda descriptor: True)
+
+    def play(stage: Stage) -> None:
+        stage.start()
+        stage.say_whole("Let me look.")
+        stage.item_id += "b"
+        stage.delta("hm", kind="reasoning")
+        stage.say_whole("Found it.", completion=2)
+        stage.finish()
+
+    with FakeDaemon(lone_home, play):
+        make().run()
+    out, err = capfd.readouterr()
+    assert out == "Let me look.\nFound it."
+    assert err == "\x1b[2mhm\x1b[0m\n"
+
+
+def test_what_is_waited_for_turns_on_a_terminal(
+    lone_home: Path, capfd: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "isatty", lambda descriptor: descriptor == 2)
+
+    def play(stage: Stage) -> None:
+        stage.progress("waiting", "Waiting 3 s for openai")
+        answer("Yes.")(stage)
+
+    with FakeDaemon(lone_home, play):
+        make().run()
+    assert "⠋ Waiting 3 s for openai\r\x1b[K" in capfd.readouterr().err
+
+
 # ---- how it ends -------------------------------------------------------------------
 
 

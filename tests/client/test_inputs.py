@@ -34,8 +34,10 @@ def stdin() -> Iterator[int]:
     os.close(before)
 
 
-def read(text: str, *files: str, carried: Carried, stdin: bool = True) -> list[Input]:
-    return read_inputs(text, files, carried, stdin=stdin, quiet=True)
+def read(
+    text: str, *files: str, carried: Carried, images: tuple[str, ...] = (), stdin: bool = True
+) -> list[Input]:
+    return read_inputs(text, files, carried, images=images, stdin=stdin, quiet=True)
 
 
 def test_words_then_files_then_stdin(tmp_path: Path, stdin: int, carried: Carried) -> None:
@@ -187,3 +189,112 @@ def test_an_input_that_is_late(stdin: int, carried: Carried) -> None:
         read("hi", carried=carried)
     os.close(stdin)
     assert caught.value.code == 124
+
+
+# ---- images --------------------------------------------------------------------------
+
+PNG = b"\x89PNG\r\n\x1a\n and \0 so on"
+GIF = b"GIF89a and so on"
+
+
+def test_images_are_told_by_their_content(tmp_path: Path, carried: Carried) -> None:
+    path = tmp_path / "cat.txt"
+    path.write_bytes(PNG)
+    other = tmp_path / "dog.png"
+    other.write_bytes(GIF)
+    inputs = read("what?", carried=carried, images=(str(path), str(other)), stdin=False)
+    assert inputs[1:] == [
+        Input(PNG, str(path), "image/png"),
+        Input(GIF, str(other), "image/gif"),
+    ]
+
+
+def test_an_image_needs_no_words(tmp_path: Path, carried: Carried) -> None:
+    path = tmp_path / "cat.png"
+    path.write_bytes(PNG)
+    assert len(read("", carried=carried, images=(str(path),), stdin=False)) == 1
+
+
+def test_an_image_on_standard_input(stdin: int, carried: Carried) -> None:
+    os.write(stdin, PNG)
+    os.close(stdin)
+    assert read("what?", carried=carried, images=("-",)) == [
+        Input(b"what?"),
+        Input(PNG, "stdin", "image/png"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("images", "message"),
+    [
+        (("",), "-a needs an image, and its name is empty."),
+        (("/nowhere",), "/nowhere cannot be read: No such file or directory."),
+        (("-",), "-a - takes an image from standard input, and there is none."),
+        (("x",) * (FILES_LIMIT + 1), "A prompt takes at most 1000 files, not 1001."),
+    ],
+)
+def test_images_that_cannot_be_had(carried: Carried, images: tuple[str, ...], message: str) -> None:
+    with pytest.raises(Failed) as caught:
+        read("what?", carried=carried, images=images, stdin=False)
+    assert (caught.value.message, caught.value.code) == (message, 2)
+
+
+@pytest.mark.parametrize(
+    ("content", "hint"), [(b"a note", "Attach text with -f."), (b"%PDF\0", None), (b"<svg/>", "")]
+)
+def test_what_is_no_image(
+    tmp_path: Path, carried: Carried, content: bytes, hint: str | None
+) -> None:
+    path = tmp_path / "x.png"
+    path.write_bytes(content)
+    with pytest.raises(
+        Failed, match="is no image of the kinds that models take: PNG, JPEG,"
+    ) as caught:
+        read("what?", carried=carried, images=(str(path),), stdin=False)
+    assert caught.value.data["reason"] == "bad_input"
+    assert hint == "" or caught.value.hint == hint
+
+
+def test_standard_input_is_one_image(stdin: int, carried: Carried) -> None:
+    os.close(stdin)
+    with pytest.raises(Failed, match="-a - can be given once"):
+        read("what?", carried=carried, images=("-", "-"))
+
+
+def test_standard_input_that_is_no_image(stdin: int, carried: Carried) -> None:
+    os.write(stdin, b"text")
+    os.close(stdin)
+    with pytest.raises(Failed, match="Standard input is no image"):
+        read("what?", carried=carried, images=("-",))
+
+
+def test_images_that_are_too_large(
+    tmp_path: Path, stdin: int, carried: Carried, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ask.inputs.BLOB_LIMIT_BYTES", 10)
+    path = tmp_path / "cat.png"
+    path.write_bytes(PNG)
+    with pytest.raises(Failed, match=r"cat\.png is larger than"):
+        read("what?", carried=carried, images=(str(path),), stdin=False)
+    os.write(stdin, PNG)
+    os.close(stdin)
+    with pytest.raises(Failed, match="Standard input is larger than"):
+        read("what?", carried=carried, images=("-",))
+
+
+def test_an_image_for_f_is_told_where_it_belongs(tmp_path: Path, carried: Carried) -> None:
+    path = tmp_path / "cat.png"
+    path.write_bytes(PNG)
+    with pytest.raises(Failed, match="is a binary file") as caught:
+        read("what?", str(path), carried=carried, stdin=False)
+    assert caught.value.hint == "Attach an image with -a."
+
+
+def test_an_image_travels_as_a_blob_however_small(lone_home: Path) -> None:
+    with FakeDaemon(lone_home) as daemon, connect() as client:
+        (part,) = send_parts(client, [Input(GIF, "cat.gif", "image/gif")])
+    digest = hashlib.sha256(GIF).hexdigest()
+    described = {"sha256": digest, "bytes": len(GIF), "media_type": "image/gif"}
+    assert part == {"type": "blob", **described, "name": "cat.gif"}
+    (put,) = daemon.asked("blob/put")
+    assert put["bytes"] == GIF

@@ -1,5 +1,6 @@
 """A prompt on its long way, from the wish to the exit code."""
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -49,6 +50,40 @@ def test_all_that_may_be_wished_for_is_sent(lone_home: Path, tmp_path: Path) -> 
         {"type": "text", "text": "a note", "name": str(path)},
     ]
     assert (params["key"], params["busy"], params["cwd"]) == ("k-1", "fail", os.getcwd())
+
+
+def test_what_the_model_is_asked_for_is_sent(lone_home: Path, tmp_path: Path) -> None:
+    path = tmp_path / "cat.png"
+    path.write_bytes(b"\x89PNG\r\n\x1a\n and so on")
+    with FakeDaemon(lone_home, answer("x")) as daemon:
+        ask(
+            images=(str(path),),
+            schema="age int",
+            temperature=0.0,
+            max_output_tokens=7,
+            stop=("END", "\n"),
+            effort="none",
+        )
+    (params,) = daemon.asked("turn/start")
+    schema = params["options"].pop("answer_schema")
+    assert schema["properties"] == {"age": {"type": "integer"}}
+    assert params["options"] == {
+        "temperature": 0.0,
+        "max_output_tokens": 7,
+        "stop": ["END", "\n"],
+        "effort": "none",
+    }
+    assert [part["type"] for part in params["parts"]] == ["text", "blob"]
+    assert params["parts"][1]["media_type"] == "image/png"
+
+
+def test_nothing_is_sent_with_a_schema_that_is_none(lone_home: Path) -> None:
+    with FakeDaemon(lone_home) as daemon:
+        for wish in ({"schema": "age years"}, {"images": ("/nowhere",)}, {"stop": ("\ud800",)}):
+            with pytest.raises(Failed) as caught:
+                ask(**wish)
+            assert caught.value.code == 2
+    assert daemon.requests == []
 
 
 def test_the_callers_variables_are_below_the_options(lone_home: Path) -> None:
@@ -115,6 +150,68 @@ def test_keys_that_are_not_there_are_said(lone_home: Path) -> None:
         ask()
     assert caught.value.code == 4
     assert len(daemon.asked("turn/start")) == 1
+
+
+# ---- answers that must fit ----------------------------------------------------------
+
+
+def test_json_is_printed_when_it_is_whole_and_alone(lone_home: Path, capfd: Captured) -> None:
+    text = '```json\n{"age": 36}\n```\n'
+
+    def play(stage: Stage) -> None:
+        stage.start()
+        stage.say_whole("thirty-six")
+        stage.item_id += "b"
+        stage.delta(text[:8])
+        stage.say_whole(text, completion=2)
+        stage.finish()
+
+    with FakeDaemon(lone_home, play):
+        assert ask(schema="age int", quiet=True) == 0
+    assert capfd.readouterr() == ('{"age": 36}\n', "")
+
+
+def test_an_answer_that_does_not_fit_is_not_printed(
+    lone_home: Path, tmp_path: Path, capfd: Captured
+) -> None:
+    def play(stage: Stage) -> None:
+        stage.start()
+        stage.say_whole("thirty-six")
+        stage.finish("failed", 1, reason="schema_mismatch", message="It does not fit.")
+
+    path = tmp_path / "out"
+    with FakeDaemon(lone_home, play):
+        assert ask(schema="age int", output=str(path)) == 1
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert err.startswith("It does not fit.\n")
+    assert not path.exists()
+
+
+def test_a_cut_answer_is_not_printed_either(lone_home: Path, capfd: Captured) -> None:
+    def play(stage: Stage) -> None:
+        stage.start()
+        stage.say_whole('{"age": ')
+        stage.finish("completed", 9)
+
+    with FakeDaemon(lone_home, play):
+        assert ask(schema="age int") == 9
+    assert capfd.readouterr().out == ""
+
+
+def test_json_goes_to_a_file_without_its_fence(lone_home: Path, tmp_path: Path) -> None:
+    path = tmp_path / "out.json"
+    with FakeDaemon(lone_home, answer("```\n{}\n```")):
+        assert ask(schema="{}", output=str(path), quiet=True) == 0
+    assert path.read_text() == "{}\n"
+
+
+def test_with_json_the_events_are_as_ever(lone_home: Path, capfd: Captured) -> None:
+    with FakeDaemon(lone_home, answer('{"a": 1}', '{"a"', ": 1}")):
+        assert ask(schema="{}", as_json=True, quiet=True) == 0
+    lines = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert [line["text"] for line in lines if line["type"] == "delta"] == ['{"a"', ": 1}"]
+    assert lines[-1]["type"] == "turn_finished"
 
 
 # ---- what becomes of the answer ----------------------------------------------------

@@ -113,6 +113,23 @@ def test_reasoning_is_dimmed_and_its_line_ends_before_the_answer(
     assert err == "\r\x1b[K⠋ Loading\r\x1b[K\x1b[2mhm, \x1b[0m\x1b[2myes\x1b[0m\n"
 
 
+def test_thoughts_in_the_middle_of_an_answers_line(
+    capfd: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    screen = Screen()
+    assert not screen.show_reasoning("hm", line_open=True)  # none is shown here
+    monkeypatch.setattr(os, "isatty", lambda descriptor: True)
+    screen = Screen()
+    screen.show("Let me see")
+    assert screen.show_reasoning("hm", line_open=True)
+    assert not screen.show_reasoning(", yes", line_open=True)
+    assert not screen.show_reasoning("")
+    assert capfd.readouterr().out == "Let me see\n"
+    monkeypatch.setattr(os, "isatty", lambda descriptor: descriptor == 2)
+    screen = Screen()
+    assert not screen.show_reasoning("hm", line_open=True)  # another place than the answer's
+
+
 @pytest.mark.parametrize(
     ("usage", "line"),
     [

@@ -31,6 +31,7 @@ from ask.protocol import errors
 from ask.render import encode_record
 from ask.scene import Scene
 from ask.terminal import ControlFilter
+from ask.thoughts import Thoughts
 from ask.transcript import is_message
 
 if TYPE_CHECKING:
@@ -233,10 +234,14 @@ class Attached:
 
 
 class TextView:
-    """Writes the scene to stdout; of what was said before, the last messages alone."""
+    """Writes the scene to stdout; of what was said before, the last messages alone.
+
+    What a model thinks aloud goes to stderr, dimmed, if that is a terminal.
+    """
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
+        self._thoughts = Thoughts()
         self._scene = Scene()
         self._begun = False
         self._filter = ControlFilter()  # one for all: a sequence may be cut between deltas
@@ -248,10 +253,23 @@ class TextView:
             self._begun = True
             texts = self._cut(texts)
         text = "".join(text for _, text in texts)
+        if text:
+            self._thoughts.end()
         write_text(self._filter.feed(text))
+        kinds = [news.fields["kind"] if news.method == "delta" else "" for news in found]
+        if "text" not in kinds:  # else what was thought is of the past
+            for news, kind in zip(found, kinds, strict=True):
+                if kind == "reasoning":
+                    self._think(str(news.fields["text"]))
+
+    def _think(self, text: str) -> None:
+        if self._thoughts.shown and not self._thoughts.running:
+            write_text(self._scene.end_line())  # the same terminal shows both
+        self._thoughts.show(text)
 
     def end_line(self) -> None:
         """End a line that was left open."""
+        self._thoughts.end()
         write_text(self._scene.end_line())
 
     def _cut(self, texts: list[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -161,6 +161,6 @@ def _read_text(client: "Client", part: Any) -> str:
     """A blob's text; what is no text is named instead."""
     if not str(part.get("media_type", "")).startswith("text/"):
         return describe_blob(part)
-    from ask.follow import read_blob
+    from ask.blobs import read_blob
 
     return read_blob(client, part["sha256"]).decode(errors="replace")

@@ -260,7 +260,7 @@ class _Turn:
         method, params, answer = message[1], message[2][0], carried.answer
         if method == "delta":
             if params.get("kind") == "reasoning" and not self.words.quiet and os.isatty(2):
-                return carried  # it is shown dimmed
+                return carried  # it is shown dimmed, from its beginning
             self.write(answer.read_delta(params))
         elif method == "event":
             if codec.needs_blob(params):
@@ -270,7 +270,7 @@ class _Turn:
                 return self.finish(answer.ended)
         elif method == "progress" and not self.words.quiet:
             if params.get("turn_id") == answer.turn_id:
-                if params.get("kind") == "model_loading" and os.isatty(2):
+                if params.get("kind") in ("model_loading", "waiting") and os.isatty(2):
                     carried.progress = params
                     return carried
                 self.flush()

@@ -40,6 +40,12 @@ def wishes(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Wish, Carried | None]]
         (["--timeout", "1e1"], {"timeout_s": 10.0}),
         (["--ephemeral", "--fail-busy", "--no-stdin"], {"ephemeral": True, "fail_busy": True}),
         (["--queue"], {"fail_busy": False}),
+        (["-a", "x.png", "--attach", "-"], {"images": ("x.png", "-"), "words": ()}),
+        (["--schema", "name, age int", "hi"], {"schema": "name, age int", "words": ("hi",)}),
+        (["--temperature", "0", "--max-output-tokens", "5"], {"temperature": 0.0}),
+        (["--max-output-tokens", "5", "hi"], {"max_output_tokens": 5, "words": ("hi",)}),
+        (["--stop", "END", "--stop", "-"], {"stop": ("END", "-")}),
+        (["--effort", "minimal"], {"effort": "minimal"}),
     ],
 )
 def test_options(
@@ -75,6 +81,13 @@ def test_options_of_later_versions_are_refused_by_name(
     [
         (["-c", "-s", "w", "hi"], "-c and -s name two conversations"),
         (["--queue", "--fail-busy", "hi"], "--queue and --fail-busy exclude each other"),
+        (["-x", "--schema", "name", "hi"], "-x and --schema exclude each other"),
+        (["--temperature", "warm", "hi"], "'warm' is not a number from zero on"),
+        (["--temperature", "-1", "hi"], "'-1' is not a number from zero on"),
+        (["--temperature", "nan", "hi"], "'nan' is not a number from zero on"),
+        (["--max-output-tokens", "0", "hi"], "0 is not in the range"),
+        (["--stop", "", "hi"], "--stop needs a text, and it is empty."),
+        (["--effort", "colossal", "hi"], "'colossal' is not one of"),
         (["--timeout", "soon", "hi"], "'soon' is not a number of seconds above zero"),
         (["--timeout", "-1", "hi"], "'-1' is not a number"),
         (["--timeout", "inf", "hi"], "'inf' is not a number"),

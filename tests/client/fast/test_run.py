@@ -307,11 +307,15 @@ def test_reasoning_and_loading_on_a_terminal(
     def load(stage: Stage) -> None:
         stage.progress("model_loading", "Loading ...")
 
-    with FakeDaemon(lone_home, think, load):
+    def wait(stage: Stage) -> None:
+        stage.progress("waiting", "Waiting ...")
+
+    with FakeDaemon(lone_home, think, load, wait):
         assert carried_from(run("hi")).progress is None
-        progress = carried_from(run("hi")).progress
-    assert progress is not None
-    assert progress["text"] == "Loading ..."
+        for text in ("Loading ...", "Waiting ..."):
+            progress = carried_from(run("hi")).progress
+            assert progress is not None
+            assert progress["text"] == text
 
 
 def test_a_time_limit_that_the_daemon_does_not_keep(

@@ -1,0 +1,32 @@
+"""Content that no message holds: sent and read chunk by chunk, told by its digest.
+
+It looks at nothing that it carries.
+"""
+
+import hashlib
+
+from ask.connection import Client
+from ask.protocol.messages import BLOB_CHUNK_BYTES
+
+UPLOAD_LIMIT_S = 60.0
+"""For one chunk."""
+
+
+def put_blob(client: Client, content: bytes) -> str:
+    """Send content in chunks; its digest."""
+    digest = hashlib.sha256(content).hexdigest()
+    for offset in range(0, len(content), BLOB_CHUNK_BYTES):
+        chunk = content[offset : offset + BLOB_CHUNK_BYTES]
+        params = {"sha256": digest, "size": len(content), "offset": offset, "bytes": chunk}
+        client.call("blob/put", params, limit_s=UPLOAD_LIMIT_S)
+    return digest
+
+
+def read_blob(client: Client, sha256: str) -> bytes:
+    """The whole of a blob, chunk by chunk."""
+    content = bytearray()
+    while True:
+        chunk = client.call("blob/read", {"sha256": sha256, "offset": len(content)})
+        content += chunk["bytes"]
+        if len(content) >= chunk["size"] or not chunk["bytes"]:
+            return bytes(content)
