@@ -36,6 +36,7 @@ UNMIRRORED_TESTS: dict[str, str] = {
     "sessions/test_with_store.py": "sessions and jobs on the real log",
     "providers/test_official_anthropic.py": "the vendor's package beside the whole codec",
     "providers/test_official_ollama.py": "the vendor's package beside the whole codec",
+    "providers/test_official_openai.py": "the vendor's package beside both codecs",
     "client/test_processes.py": "ask as a whole, in processes: ask/__main__.py and all behind it",
     "client/fast/test_guards.py": "what the whole fast path loads and calls",
 }

@@ -36,7 +36,7 @@ def is_strict(schema: Any, *, depth: int = _DEPTH) -> bool:
         return False
     if not schema.keys() & {"type", "anyOf", "$ref", "enum", "const"}:
         return False
-    if schema.get("format", "date") not in _STRICT_FORMATS:
+    if str(schema.get("format", "date")) not in _STRICT_FORMATS:
         return False
     kinds = _list_kinds(schema)
     if ("object" in kinds and not _is_closed(schema)) or (

@@ -7,7 +7,6 @@ Only `[DONE]` ends an answer.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from askd.core.outcome import Stop, Usage
@@ -22,11 +21,11 @@ from askd.providers.base import (
     TextDelta,
     UsageReported,
 )
+from askd.providers.chat_calls import CallPlaces
 from askd.providers.chat_thoughts import ThoughtReader
 from askd.providers.json_events import JsonEvents
 from askd.providers.lenient import (
     Json,
-    parse_object,
     read_count,
     read_index,
     read_object,
@@ -61,20 +60,6 @@ _BREAKDOWNS = {"error", "insufficient_system_resource"}
 """Finish reasons (OpenRouter's, DeepSeek's) that are an error of the server and no end."""
 
 
-@dataclass(slots=True)
-class _Call:
-    """What is known of a call, to tell its pieces from the next one's."""
-
-    call_id: str | None = None
-    has_name: bool = False
-    pieces: list[str] = field(default_factory=list)
-
-    def is_whole(self) -> bool:
-        """Whether its arguments are an object already."""
-        ends = bool(self.pieces) and self.pieces[-1].rstrip().endswith("}")
-        return ends and parse_object("".join(self.pieces)) is not None
-
-
 class ChatDecoder:
     """The bytes of one streamed answer to events; after `Ended` it passes over the rest.
 
@@ -88,8 +73,7 @@ class ChatDecoder:
         self._thoughts = ThoughtReader()
         self._ended = False
         self._refused = False
-        self._calls: list[_Call] = []
-        self._places: dict[tuple[int, int], int] = {}
+        self._calls = CallPlaces()
 
     def feed(self, data: bytes) -> list[StreamEvent]:
         """Every event that is whole after these bytes; raise `BadAnswer` over a cap."""
@@ -162,35 +146,14 @@ class ChatDecoder:
         given = function.get("arguments")
         arguments = write_json(given) if isinstance(given, dict | list) else read_text(given)
         index = read_index(call.get("index"))
-        key = None if index is None else (choice, index)
-        place = self._find_place(key, call_id=call_id, name=name, arguments=arguments)
-        known = self._calls[place]
-        known.call_id = known.call_id or call_id
-        known.has_name = known.has_name or name is not None
-        known.pieces.append(arguments)
+        place = self._calls.place(
+            None if index is None else (choice, index),
+            call_id=call_id,
+            name=name,
+            arguments=arguments,
+        )
         self._thoughts.read_call(place, call)
         return CallDelta(place, call_id, name, arguments)
-
-    def _find_place(
-        self, key: tuple[int, int] | None, *, call_id: str | None, name: str | None, arguments: str
-    ) -> int:
-        """Which call a piece belongs to: 0, 1, ... in order of arrival."""
-        place = self._places.get(key) if key is not None else None
-        if key is None:
-            ids = [each.call_id for each in self._calls]
-            if call_id is not None and call_id in ids:
-                return ids.index(call_id)
-            if call_id is None and name is None and ids:
-                return len(ids) - 1
-        elif place is not None and not _is_next(
-            self._calls[place], call_id=call_id, name=name, arguments=arguments
-        ):
-            return place
-        self._calls.append(_Call())
-        place = len(self._calls) - 1
-        if key is not None:
-            self._places[key] = place
-        return place
 
     def _read_error(self, holder: Json) -> ProviderError:
         words, code, kind = read_error_object(holder)
@@ -199,17 +162,6 @@ class ChatDecoder:
     def _fail(self, problem: ProviderError) -> list[StreamEvent]:
         self._ended = True
         return [Failed(problem.failure)]
-
-
-def _is_next(known: _Call, *, call_id: str | None, name: str | None, arguments: str) -> bool:
-    """Whether a piece begins another call under the number of this one.
-
-    Some servers number every call 0: a new id is a new call all the same, and so
-    is a name that comes again, with arguments, after an object that was whole.
-    """
-    if call_id is not None:
-        return known.call_id is not None and known.call_id != call_id
-    return name is not None and known.has_name and bool(arguments) and known.is_whole()
 
 
 def _read_content(value: Any) -> tuple[str, str]:
