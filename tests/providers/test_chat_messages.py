@@ -62,7 +62,13 @@ def test_calls_alone_have_no_content() -> None:
 
 
 def test_neighbours_of_one_role_are_merged() -> None:
-    items = [user("One."), user("Two."), assistant("A."), assistant("B."), user("Three.")]
+    items: list[Item] = [
+        user("One."),
+        user("Two."),
+        assistant("A."),
+        assistant("B."),
+        user("Three."),
+    ]
     assert [(m["role"], m["content"]) for m in encode(*items, system="S")] == [
         ("system", "S"), ("user", "One.\n\nTwo."), ("assistant", "A.\n\nB."), ("user", "Three."),
     ]  # fmt: skip
@@ -70,7 +76,14 @@ def test_neighbours_of_one_role_are_merged() -> None:
 
 def test_merging_never_parts_calls_from_their_outputs() -> None:
     asked = assistant("Looking.", ToolCall("c1", "f", "{}"))
-    items = [user("Go"), assistant("Well."), asked, output("c1"), assistant("Done."), user("Ok")]
+    items: list[Item] = [
+        user("Go"),
+        assistant("Well."),
+        asked,
+        output("c1"),
+        assistant("Done."),
+        user("Ok"),
+    ]
     messages = encode(*items)
     assert [m["role"] for m in messages] == ["user", "assistant", "tool", "assistant", "user"]
     assert messages[1]["content"] == "Well.\n\nLooking."

@@ -71,7 +71,7 @@ def test_every_request_has_an_id_of_its_own() -> None:
 
 
 def test_ids_fit_claude_too() -> None:
-    items = [
+    items: list[Item] = [
         user("Go"),
         assistant("", ToolCall("functions.f:0", "f", "{}")),
         output("functions.f:0"),

@@ -7,7 +7,7 @@ same error where the stream holds one.
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import httpx
+import httpx2  # the HTTP library of the package from its version 3 on
 import openai
 import pytest
 from openai.lib.streaming.chat import ChatCompletionStreamState
@@ -39,11 +39,11 @@ CHAT_STOPS: dict[str | None, set[Stop]] = {
 def serve(data: bytes) -> Iterator[openai.OpenAI]:
     """The official client, whose server answers anything with these bytes."""
 
-    def answer(request: httpx.Request) -> httpx.Response:
-        return httpx.Response(200, headers={"content-type": "text/event-stream"}, content=data)
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(200, headers={"content-type": "text/event-stream"}, content=data)
 
     with (
-        httpx.Client(transport=httpx.MockTransport(answer)) as http,
+        httpx2.Client(transport=httpx2.MockTransport(answer)) as http,
         openai.OpenAI(
             api_key="k", base_url="http://127.0.0.1:1", http_client=http, max_retries=0
         ) as client,
