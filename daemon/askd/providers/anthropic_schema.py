@@ -58,6 +58,7 @@ def _fit_kinds(schema: Mapping[str, Any], kinds: list[Any]) -> Json:
     fitted["anyOf"] = [
         fit_schema({"type": kind, **{k: schema[k] for k in _BY_TYPE.get(kind, ()) if k in schema}})
         for kind in kinds
+        if isinstance(kind, str)
     ]
     return fitted
 
