@@ -16,6 +16,7 @@ server without a side channel; the last such word wins:
     CODE             prose around one fenced Python block
     ESC              control sequences split across deltas
     THINK            reasoning_content before the answer
+    MEND:words       "Surely." at first, and the words to the next message without a word
     SUM              facts about the request: messages, bytes, a digest
     (none)           tok0 tok1 ... tok19
 """
@@ -129,7 +130,7 @@ FAILURES = {
 }
 
 _WORDS = re.compile(
-    r"ECHO:(?P<echo>[^\n]*)|\bSLOW\b(?::(?P<interval>[\d.]+))?|\bHOLD\b(?::(?P<count>\d+))?"
+    r"ECHO:(?P<echo>[^\n]*)|MEND:(?P<mend>[^\n]*)|\bSLOW\b(?::(?P<interval>[\d.]+))?|\bHOLD\b(?::(?P<count>\d+))?"
     r"|\bFAIL (?P<status>\d{3})\b|\b(?:FAIL ONCE|LATE 500|CUT|DROP|LENGTH|CODE|ESC|THINK|SUM)\b"
 )
 
@@ -138,11 +139,15 @@ def choose_answer(body: Json, size: int, *, interval: float, failed_before: bool
     """The answer that the last user message asks for. `size` is the body's, in bytes."""
     found = list(_WORDS.finditer(last_prompt(body)))
     if not found:
-        return say(*TOKENS)
+        said = [word["mend"] for text in user_texts(body) for word in _WORDS.finditer(text)]
+        mended = [words for words in said if words]
+        return say(*(_pieces(mended[-1]) if mended else TOKENS))
     word = found[-1]
     match word[0].partition(":")[0].split():
         case ["ECHO"]:
             return say(*_pieces(word["echo"]))
+        case ["MEND"]:
+            return say("Surely.")
         case ["SLOW"]:
             pause = Pause(float(word["interval"] or interval))
             steps = [step for delta in _deltas(TOKENS) for step in (delta, pause)]
@@ -184,10 +189,12 @@ def summarize(body: Json, size: int) -> str:
 
 def last_prompt(body: Json) -> str:
     """The text of the last user message, or nothing."""
-    for message in reversed(body["messages"]):
-        if message["role"] == "user":
-            return read_text(message["content"])
-    return ""
+    return next(reversed(user_texts(body)), "")
+
+
+def user_texts(body: Json) -> list[str]:
+    """The texts of all user messages."""
+    return [read_text(each["content"]) for each in body["messages"] if each["role"] == "user"]
 
 
 def read_text(content: Any) -> str:
