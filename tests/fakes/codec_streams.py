@@ -1,6 +1,6 @@
 """What the tests of codecs share: items, streams from files, and what a decoder hears in them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -8,7 +8,18 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from askd.core.items import AssistantMessage, Reasoning, Text, ToolCall, ToolOutput, UserMessage
+from askd.core.items import (
+    AssistantMessage,
+    Blob,
+    Item,
+    Notice,
+    Reasoning,
+    Summary,
+    Text,
+    ToolCall,
+    ToolOutput,
+    UserMessage,
+)
 from askd.core.outcome import Failure, Stop, Usage
 from askd.providers.assemble import Assembler
 from askd.providers.base import Codec, ModelRequest, StreamEvent
@@ -17,6 +28,8 @@ STREAMS = Path(__file__).parents[1] / "data" / "streams"
 """Recorded and written streams, by folder; each folder says where its files come from."""
 
 REQUEST = ModelRequest(model="m", items=())
+
+PICTURE = Blob("aa", 3, "image/png", "shot.png")
 
 
 def user(*texts: str) -> UserMessage:
@@ -45,6 +58,31 @@ def assistant(
 def output(call_id: str, text: str = "ok") -> ToolOutput:
     """A tool's output."""
     return ToolOutput("o", call_id, "f", (Text(text),))
+
+
+@st.composite
+def histories(draw: st.DrawFn, raw: Mapping[str, Any] | None = None) -> list[Item]:
+    """Healed histories: whatever was said, every call is answered at once.
+
+    `raw` is that of all reasoning in them.
+    """
+    words, thoughts = st.text(max_size=5), [Reasoning("Hm.", raw)]
+    items: list[Item] = []
+    for number in range(draw(st.integers(0, 5))):
+        kind = draw(st.sampled_from(["user", "assistant", "calls", "notice", "summary"]))
+        if kind == "user":
+            shown = draw(st.sampled_from([(), (PICTURE,)]))
+            items.append(UserMessage("u", (Text(draw(words)), *shown)))
+        elif kind == "assistant":
+            items.append(assistant(draw(words), thoughts=thoughts))
+        elif kind == "calls":
+            ids = [f"{number}.{place}{draw(words)}" for place in range(draw(st.integers(1, 3)))]
+            calls = [ToolCall(each, draw(words), draw(words)) for each in ids]
+            items.append(assistant(draw(words), *calls, thoughts=thoughts))
+            items += [ToolOutput("o", each, "f", (Text("x"), PICTURE)) for each in ids]
+        else:
+            items.append(Notice("n", "x") if kind == "notice" else Summary("s", draw(words)))
+    return items
 
 
 def read_stream(name: str) -> bytes:

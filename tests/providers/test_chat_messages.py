@@ -25,9 +25,8 @@ from askd.providers.base import ModelRequest
 from askd.providers.chat_messages import BEGINNING, IMAGES_OF_TOOLS, encode_messages
 from askd.providers.sent_calls import NINE_IDS
 from tests.fakes.chat_answers import find_violation
-from tests.fakes.codec_streams import assistant, output, user
+from tests.fakes.codec_streams import PICTURE, assistant, histories, output, user
 
-PICTURE = Blob("aa", 3, "image/png", "shot.png")
 PICTURE_PART = {"type": "image_url", "image_url": {"url": "data:image/png;base64,UE5H"}}
 
 
@@ -240,32 +239,8 @@ def test_signature_goes_back_with_its_call() -> None:
 
 # ---- all of it ------------------------------------------------------------------
 
-WORDS = st.text(max_size=5)
 
-
-@st.composite
-def histories(draw: st.DrawFn) -> list[Item]:
-    """Healed histories: whatever was said, every call is answered at once."""
-    items: list[Item] = []
-    for number in range(draw(st.integers(0, 5))):
-        kind = draw(st.sampled_from(["user", "assistant", "calls", "notice", "summary"]))
-        if kind == "user":
-            items.append(
-                UserMessage("u", (Text(draw(WORDS)), *draw(st.sampled_from([(), (PICTURE,)]))))
-            )
-        elif kind == "assistant":
-            items.append(assistant(draw(WORDS), thoughts=[THOUGHT]))
-        elif kind == "calls":
-            ids = [f"{number}.{k}{draw(WORDS)}" for k in range(draw(st.integers(1, 3)))]
-            calls = [ToolCall(each, draw(WORDS), draw(WORDS)) for each in ids]
-            items.append(assistant(draw(WORDS), *calls))
-            items += [ToolOutput("o", each, "f", (Text("x"), PICTURE)) for each in ids]
-        else:
-            items.append(Notice("n", "x") if kind == "notice" else Summary("s", draw(WORDS)))
-    return items
-
-
-@given(histories(), st.booleans(), st.sampled_from([None, "S"]))
+@given(histories(raw=THOUGHT.raw), st.booleans(), st.sampled_from([None, "S"]))
 def test_every_history_keeps_the_rules(
     items: list[Item], as_user: bool, system: str | None
 ) -> None:

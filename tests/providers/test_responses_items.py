@@ -1,6 +1,7 @@
 """The `input` of "openai-responses": items in the order that the API demands."""
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -8,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askd.core.items import (
-    Blob,
     Item,
     Notice,
     Reasoning,
@@ -23,9 +23,9 @@ from askd.core.items import (
 from askd.providers.base import ModelRequest
 from askd.providers.chat_messages import BEGINNING
 from askd.providers.responses_items import encode_input, encode_reasoning
-from tests.fakes.codec_streams import any_json, assistant, output, user
+from tests.fakes.codec_streams import PICTURE, any_json, assistant, histories, output, user
+from tests.fakes.vendor_openai import OpenAIResponses
 
-PICTURE = Blob("aa", 3, "image/png", "shot.png")
 PICTURE_PART = {
     "type": "input_image",
     "image_url": "data:image/png;base64,UE5H",
@@ -144,3 +144,13 @@ def test_call_and_output_keep_one_id(call_id: str) -> None:
                        any_json(["text", "type"])))  # fmt: skip
 def test_whatever_was_stored_does_no_harm(raw: dict[str, Any]) -> None:
     encode_reasoning(Reasoning("Hm.", {**raw, "type": "reasoning"}))
+
+
+@given(histories(raw=RAW))
+def test_every_history_keeps_the_vendors_rules(items: list[Item]) -> None:
+    sent = encode(*items)
+    json.dumps(sent)
+    assert not sent or OpenAIResponses().find_violation({"input": sent}) is None
+    assert not sent or sent[0]["role"] == "user"
+    roles = [item.get("role") for item in sent]
+    assert all(one is None or one != other for one, other in pairwise(roles))
