@@ -12,7 +12,7 @@ from typing import Any
 
 import trio
 
-from askd.errors import BadAnswer, ProviderError, Unavailable, find_leaves
+from askd.errors import BadAnswer, ProviderError, Unavailable, UnknownModel, find_leaves
 from askd.providers.addresses import is_loopback, read_host
 from askd.providers.base import Endpoint
 from askd.providers.dialects import Question, ask_listing, ask_model, read_model, read_page
@@ -167,6 +167,8 @@ class Inventory:
                     listed = read_model(name, await self._ask(endpoint, ask_model(name)))
                 except BadAnswer:
                     listed = Listed(name=name)
+                except UnknownModel:
+                    listed = None  # removed a moment ago
             if listed is not None:
                 found[name] = listed
 

@@ -265,7 +265,10 @@ def _find_rows(listing: Any, key: str) -> list[Json]:
 
 def _bound(found: Iterable[Listed]) -> list[Listed]:
     """Each name once, and not without end."""
-    return list({each.name: each for each in reversed(list(found))}.values())[::-1][:MOST_MODELS]
+    once: dict[str, Listed] = {}
+    for each in found:
+        once.setdefault(each.name, each)
+    return list(once.values())[:MOST_MODELS]
 
 
 def _read_name(value: Any) -> str | None:
