@@ -97,6 +97,7 @@ class ChatGPTSignIn:
         self, config: ProviderConfig, env: Mapping[str, str], server: TokenServer
     ) -> Grant:
         """As `SignIn.fetch`."""
+        await self._file.save_late()
         kept = self._file.read()
         if kept is None or kept.access_token is None:
             return await self._codex.fetch(config, env, server)
@@ -237,24 +238,23 @@ class ChatGPTSignIn:
                 remedy=SIGN_IN_AGAIN,
             )
         _, token = await self._discover(server)
-        answer = await server.post_form(
-            token,
-            {
-                "grant_type": "refresh_token",
-                "client_id": kept.client_id,
-                "refresh_token": kept.refresh_token,
-                "resource": RESOURCE,
-            },
-        )
-        self._hide(answer)
-        access = answer.read_text("access_token")
-        if answer.is_ok and access is not None:
-            renewed = self._take(kept, answer, access)
-            # Nobody may cancel between the server's answer and the disk: the old one is used up.
-            with trio.CancelScope(shield=True):
-                await self._file.write(renewed)
-            self._renewed = (access, trio.current_time())
-            return renewed
+        fields = {
+            "grant_type": "refresh_token",
+            "client_id": kept.client_id,
+            "refresh_token": kept.refresh_token,
+            "resource": RESOURCE,
+        }
+        # Nobody may cancel between the question and the disk: it uses up the refresh token, and
+        # what comes of it must not be lost on the way. The question has its own limit.
+        with trio.CancelScope(shield=True):
+            answer = await server.post_form(token, fields)
+            self._hide(answer)
+            access = answer.read_text("access_token")
+            if answer.is_ok and access is not None:
+                renewed = self._take(kept, answer, access)
+                await self._file.save(renewed, spent=kept.refresh_token)
+                self._renewed = (access, trio.current_time())
+                return renewed
         if answer.is_refusal:
             words = answer.words or answer.code or f"HTTP {answer.status}"
             raise NotConfigured(

@@ -5,6 +5,7 @@ the tokens of who is. It asks nobody and renews nothing.
 """
 
 import json
+import logging
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -16,6 +17,8 @@ from askd.errors import NotConfigured
 from askd.files import replace_file
 from askd.providers.key_file import read_private_json
 from askd.providers.redact import KnownSecrets
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +45,8 @@ class ChatGPTFile:
     def __init__(self, path: Path, secrets: KnownSecrets) -> None:
         self.path = path
         self._secrets = secrets
+        # Tokens that the disk would not take, with the refresh token that they cost.
+        self._unsaved: tuple[str, Kept] | None = None
 
     def read(self) -> Kept | None:
         """What it holds; None: nothing yet. Raises `NotConfigured` if it is refused."""
@@ -57,9 +62,31 @@ class ChatGPTFile:
             valid_until_at=_number(data, "valid_until_at"),
             account=_text(data, "account"),
         )
+        if self._unsaved is not None and kept.refresh_token == self._unsaved[0]:
+            kept = self._unsaved[1]
         for value in (kept.access_token, kept.refresh_token):
             self._secrets.add(value)
         return kept
+
+    async def save(self, kept: Kept, *, spent: str) -> None:
+        """Replace it; if the disk will not have it, memory must do until `save_late` succeeds."""
+        self._unsaved = (spent, kept)
+        await self.save_late()
+
+    async def save_late(self) -> None:
+        """Write what is not written yet, unless somebody has signed in anew meanwhile."""
+        if self._unsaved is None:
+            return
+        kept = self._unsaved[1]
+        if self.read() != kept:
+            self._unsaved = None
+            return
+        try:
+            await self.write(kept)
+        except NotConfigured as error:
+            log.error("%s", error.message)
+        else:
+            self._unsaved = None
 
     async def write(self, kept: Kept) -> None:
         """Replace it; on the disk when this returns. Raises `NotConfigured`."""

@@ -205,6 +205,19 @@ class CodexSignIn:
             raise NotConfigured(
                 f"{config.name}: Codex's sign-in has ended and cannot be renewed: {SIGN_IN_AGAIN}"
             )
+        # Nobody may cancel between the question and the disk: it uses up the refresh token, and
+        # what comes of it must not be lost on the way. The question has its own limit.
+        with trio.CancelScope(shield=True):
+            return await self._spend(config, path, tokens, refresh_token, server)
+
+    async def _spend(
+        self,
+        config: ProviderConfig,
+        path: Path,
+        tokens: CodexTokens,
+        refresh_token: str,
+        server: TokenServer,
+    ) -> CodexTokens:
         client_id = read_claims(tokens.access_token).get("client_id")
         answer = await server.post_json(
             self._refresh_url,
@@ -228,11 +241,9 @@ class CodexSignIn:
                 f"{config.name}: Codex's sign-in cannot be renewed ({words}): {SIGN_IN_AGAIN}"
             )
         renewed = merge_answer(now.data, answer, self._now())
-        # Nobody may cancel between the server's answer and the disk: the old one is used up.
         self._unsaved[path] = (refresh_token, renewed)
         found = read_tokens(renewed)
-        with trio.CancelScope(shield=True):
-            await self._save_late(path, found)
+        await self._save_late(path, found)
         self._renewed[path] = (found.access_token or "", trio.current_time())
         return found
 

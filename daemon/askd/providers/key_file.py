@@ -77,28 +77,32 @@ def _read(path: Path, *, limit_bytes: int, forbidden: int, owners: tuple[int, ..
         return None
     except (OSError, ValueError) as error:
         raise _unreadable(path, error) from None
-    with os.fdopen(descriptor, "rb") as stream:
+    try:
         # Of what is open, not of the name: nobody can exchange it in between.
-        facts = os.fstat(descriptor)
-        if not stat.S_ISREG(facts.st_mode):
-            raise NotConfigured(f"{path} is no regular file.")
-        if facts.st_uid not in owners:
-            raise NotConfigured(
-                f"{path} belongs to another user; put a file of your own there, and then: "
-                f"chmod 600 {shlex.quote(str(path))}"
-            )
-        if stat.S_IMODE(facts.st_mode) & forbidden:
-            raise NotConfigured(
-                f"{path} can be read or written by others; make it yours alone: "
-                f"chmod 600 {shlex.quote(str(path))}"
-            )
-        try:
+        _check(path, os.fstat(descriptor), forbidden=forbidden, owners=owners)
+        with open(descriptor, "rb", closefd=False) as stream:
             data = stream.read(limit_bytes + 1)
-        except OSError as error:
-            raise _unreadable(path, error) from None
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    finally:
+        os.close(descriptor)
     if len(data) > limit_bytes:
         raise NotConfigured(f"{path} is larger than {limit_bytes} bytes, which no such file is.")
     return data
+
+
+def _check(path: Path, facts: os.stat_result, *, forbidden: int, owners: tuple[int, ...]) -> None:
+    if not stat.S_ISREG(facts.st_mode):
+        raise NotConfigured(f"{path} is no regular file.")
+    command = f"chmod 600 {shlex.quote(str(path))}"
+    if facts.st_uid not in owners:
+        raise NotConfigured(
+            f"{path} belongs to another user; put a file of your own there, and then: {command}"
+        )
+    if stat.S_IMODE(facts.st_mode) & forbidden:
+        raise NotConfigured(
+            f"{path} can be read or written by others; make it yours alone: {command}"
+        )
 
 
 def _unreadable(path: Path, error: Exception) -> NotConfigured:

@@ -21,7 +21,7 @@ from pathlib import Path
 import trio
 
 from askd.errors import NotConfigured, RequestError
-from askd.files import make_private_directory, replace_file
+from askd.files import replace_file
 from askd.processes.supervise import CannotStart, Child, Command, open_child
 from askd.providers.key_file import (
     KEY_LIMIT_BYTES,
@@ -130,7 +130,6 @@ class Keys:
             kept[provider] = key
             content = {name: value for name, value in kept.items() if value is not None}
             text = json.dumps(content, indent=2) + "\n"
-            make_private_directory(self.path.parent)
             try:
                 await trio.to_thread.run_sync(replace_file, self.path, text.encode())
             except OSError as error:
