@@ -47,10 +47,11 @@ class Scene:
         self.reports: list[tuple[str, str]] = []
         self._replies = list(replies)
         self.transport = Transport(
-            mock=httpx.MockTransport(self._answer), chance=lambda: 1.0, now=lambda: 1000.0
+            mock=httpx.MockTransport(self.answer), chance=lambda: 1.0, now=lambda: 1000.0
         )
 
-    async def _answer(self, request: httpx.Request) -> httpx.Response:
+    async def answer(self, request: httpx.Request) -> httpx.Response:
+        """The next reply of the script."""
         self.requests.append(request)
         reply = self._replies.pop(0)
         if isinstance(reply, Exception):

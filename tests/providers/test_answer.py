@@ -1,14 +1,19 @@
 """One answer: tries, time limits, cuts, on a mock clock."""
 
+import json
 import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 import httpx
 import pytest
 import trio
-from trio.testing import MockClock
+from trio.testing import MockClock, wait_all_tasks_blocked
 
 from askd.errors import (
     BadAnswer,
+    NotConfigured,
     Overflowed,
     ProviderError,
     RateLimited,
@@ -17,10 +22,11 @@ from askd.errors import (
     Unavailable,
     UnknownModel,
 )
-from askd.providers.base import ModelRequest, TextDelta
+from askd.providers.base import Ended, Endpoint, HttpCall, ModelRequest, StreamEvent, TextDelta
+from askd.providers.refusals import read_refusal
 from askd.providers.transport import Transport
 from tests.fakes import chat_answers
-from tests.fakes.chat_answers import DONE, chunk
+from tests.fakes.chat_answers import DONE, chunk, say
 from tests.fakes.scenes import CODEC, WHERE, Body, Scene, collect, good, refuse, stream_of, text_of
 
 # ---- trying again ---------------------------------------------------------------
@@ -211,3 +217,283 @@ async def test_oversized_answer_is_refused(autojump_clock: MockClock) -> None:
     scene = Scene(stream_of(chunk({"content": "a"}), b"data: " + b"x" * (1 << 21)))
     with pytest.raises(BadAnswer, match="longer than 1 MiB"):
         await scene.ask()
+
+
+async def test_half_an_event_for_ever_is_silence(autojump_clock: MockClock) -> None:
+    drip: list[bytes | float] = [b"x", 10.0]
+    scene = Scene(stream_of(chunk({"content": "Hi"}), b'data: {"choices', *drip * 100))
+    with pytest.raises(Unavailable, match="sent nothing for 120 seconds"):
+        await scene.ask()
+    assert trio.current_time() == pytest.approx(120)
+
+
+async def test_events_that_say_nothing_show_nothing(autojump_clock: MockClock) -> None:
+    empty = chunk({"content": ""})
+    scene = Scene(stream_of(empty, empty, chat_answers.event({"error": {"message": "x"}})), good())
+    assert text_of(await scene.ask()) == "Hello"
+
+
+async def test_white_space_first_is_no_trouble(autojump_clock: MockClock) -> None:
+    pieces = [each for each in say("Hi") if isinstance(each, bytes)]
+    assert text_of(await Scene(stream_of(b"\xef\xbb\xbf", b" \n", *pieces)).ask()) == "Hi"
+    assert text_of(await Scene(stream_of(b"\n", b"d", b"ata: ", pieces[0][6:], *pieces[1:])).ask())
+
+
+@pytest.mark.parametrize("kind", [None, "text/plain", "application/json", "text/event-stream"])
+async def test_content_type_is_not_believed(kind: str | None) -> None:
+    headers = {} if kind is None else {"content-type": kind}
+    reply = httpx.Response(200, headers=headers, stream=good().stream)
+    assert text_of(await Scene(reply).ask()) == "Hello"
+
+
+class Lines:
+    """A dialect of JSON lines, as Ollama's."""
+
+    dialect = "ollama"
+
+    def encode(self, request: ModelRequest) -> HttpCall:
+        return HttpCall(method="POST", path="/api/chat", body=b"{}")
+
+    def decoder(self, request: ModelRequest) -> "Lines":
+        return self
+
+    def feed(self, data: bytes) -> list[StreamEvent]:
+        events: list[StreamEvent] = []
+        for line in data.splitlines():
+            parsed = json.loads(line)
+            events.append(Ended() if parsed.get("done") else TextDelta(parsed["text"]))
+        return events
+
+    def read_error(self, status: int, headers: Mapping[str, str], body: bytes) -> ProviderError:
+        return read_refusal("work", status, headers, body)
+
+
+async def ask_lines(response: httpx.Response) -> list[StreamEvent]:
+    """Every event of an answer in lines."""
+    scene = Scene(response)
+    async with scene.transport.stream(
+        WHERE, Lines(), ModelRequest(model="m", items=[]), progress=lambda *_: None
+    ) as events:
+        return [event async for event in events]
+
+
+@pytest.mark.parametrize("kind", ["application/x-ndjson", "application/json", None])
+async def test_lines_of_json_are_a_stream_in_their_dialect(kind: str | None) -> None:
+    headers = {} if kind is None else {"content-type": kind}
+    body = Body(b'{"text": "Hi"}\n', b'{"done": true}\n')
+    events = await ask_lines(httpx.Response(200, headers=headers, stream=body))
+    assert events == [TextDelta("Hi"), Ended()]
+
+
+async def test_page_where_lines_should_be() -> None:
+    with pytest.raises(BadAnswer, match="a web page"):
+        await ask_lines(httpx.Response(200, stream=Body(b"<html>")))
+    with pytest.raises(BadAnswer, match="no stream of events"):
+        await ask_lines(httpx.Response(200, stream=Body(b"data: {}")))
+
+
+async def test_compressed_answer_is_not_decoded() -> None:
+    bomb = httpx.Response(200, headers={"content-encoding": "gzip"}, stream=Body(b"\x1f\x8b"))
+    with pytest.raises(BadAnswer, match=r"compresses its answer \(gzip\) though asked not to"):
+        await Scene(bomb).ask()
+
+
+async def test_compressed_error_is_known_by_its_status(autojump_clock: MockClock) -> None:
+    zipped = {"content-encoding": "br"}
+    scene = Scene(httpx.Response(503, headers=zipped, stream=Body(b"\x8b\x01")), good())
+    assert text_of(await scene.ask()) == "Hello"
+    assert "(HTTP 503) without a readable reason" in scene.reports[0][1]
+
+
+async def test_error_that_does_not_end_is_known_by_its_status(autojump_clock: MockClock) -> None:
+    endless = httpx.Response(401, stream=Body(b'{"error": "No."', 1e9))
+    with pytest.raises(Unauthenticated, match="No"):
+        await Scene(endless).ask()
+    assert trio.current_time() == pytest.approx(5)
+
+
+# ---- limits on rates ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"error": {"code": "insufficient_quota", "message": "Quota."}}, "used up: Quota."),
+        ({"error": {"type": "rate_limit_error", "message": "Spent.",
+                    "details": {"error_code": "enforced_spend_limit_reached"}}}, "used up: Spent."),
+        ({"error": {"type": "usage_limit_reached", "message": "Reached.", "resets_at": 1030}},
+         "renewed at 1970-01-01 00:17 UTC"),
+    ],
+)  # fmt: skip
+async def test_what_is_used_up_is_not_tried_again(
+    body: dict[str, Any], words: str, autojump_clock: MockClock
+) -> None:
+    reply = httpx.Response(429, stream=Body(json.dumps(body).encode()))
+    scene = Scene(reply, good())
+    with pytest.raises(RateLimited, match=words) as caught:
+        await scene.ask()
+    assert len(scene.requests) == 1
+    assert caught.value.data.get("retry_at") == body["error"].get("resets_at")
+    assert text_of(await scene.ask()) == "Hello"  # and slows nobody
+    assert trio.current_time() == 0
+
+
+async def test_same_inside_a_stream(autojump_clock: MockClock) -> None:
+    broken = {"error": {"code": "insufficient_quota", "message": "Quota."}}
+    scene = Scene(stream_of(chat_answers.event(broken)), good())
+    with pytest.raises(RateLimited, match="used up"):
+        await scene.ask()
+    assert len(scene.requests) == 1
+
+
+async def test_text_says_when(autojump_clock: MockClock) -> None:
+    words = "Rate limit reached. Please try again in 2.5s. Visit the dashboard."
+    scene = Scene(refuse(429, words), good())
+    await scene.ask()
+    assert trio.current_time() == pytest.approx(2.5)
+    limited = {"error": {"code": "rate_limit_exceeded", "message": words}}
+    scene = Scene(stream_of(chat_answers.event(limited)), good())
+    await scene.ask()
+    assert trio.current_time() == pytest.approx(5)
+
+
+async def test_too_long_a_wait_is_said(autojump_clock: MockClock) -> None:
+    scene = Scene(refuse(429, "Slow.", retry_after="7200"), good())
+    with pytest.raises(RateLimited, match=r"Slow\. Try again in 2 hours\.$"):
+        await scene.ask()
+    with pytest.raises(RateLimited, match="takes no more requests for now") as caught:
+        await scene.ask()  # the next one is not even asked
+    assert caught.value.data["retry_at"] == 1000 + 7200
+    assert len(scene.requests) == 1
+
+
+@pytest.mark.parametrize("status", [429, 503, 529])
+async def test_one_limit_slows_everyone(status: int, autojump_clock: MockClock) -> None:
+    scene = Scene(refuse(status, retry_after="20"), *[good() for _ in range(8)])
+    arrived: list[float] = []
+    async with trio.open_nursery() as nursery:  # the askers; each ends by itself
+        nursery.start_soon(scene.ask)
+        await wait_all_tasks_blocked()
+
+        async def ask() -> None:
+            await scene.ask()
+            arrived.append(trio.current_time())
+
+        for _ in range(7):
+            nursery.start_soon(ask)
+        await wait_all_tasks_blocked()
+        assert len(scene.requests) == 1
+    assert arrived == pytest.approx([20] * 7)
+    waits = [text for kind, text in scene.reports if kind == "waiting"]
+    assert waits[0] == "work had too many requests; waiting 20 s as it asks"
+
+
+async def test_wait_at_the_gate_ends_with_the_total(autojump_clock: MockClock) -> None:
+    scene = Scene(refuse(429, retry_after="50"))
+    with pytest.raises(RateLimited):
+        await scene.ask(total_s=5)
+    with pytest.raises(Unavailable, match="not over after"):
+        await scene.ask(total_s=30)
+    assert trio.current_time() == pytest.approx(30)
+
+
+@pytest.mark.parametrize("status", [500, 503])
+async def test_trouble_without_a_time_slows_nobody(status: int, autojump_clock: MockClock) -> None:
+    scene = Scene(refuse(status), good(), good())
+    async with trio.open_nursery() as nursery:  # one asker, who ends by itself
+        nursery.start_soon(scene.ask)
+        await wait_all_tasks_blocked()
+        await scene.ask()
+        assert trio.current_time() == 0
+
+
+# ---- another key ----------------------------------------------------------------
+
+
+async def ask_renewing(
+    scene: Scene, *replies: Endpoint | ProviderError | None
+) -> tuple[list[StreamEvent], int]:
+    """The events, and how often another key was asked for."""
+    left = list(replies)
+
+    async def renew() -> Endpoint | None:
+        reply = left.pop(0)
+        if isinstance(reply, ProviderError):
+            raise reply
+        return reply
+
+    async with scene.transport.stream(
+        WHERE,
+        CODEC,
+        ModelRequest(model="m", items=[]),
+        progress=lambda kind, text: scene.reports.append((kind, text)),
+        renew=renew,
+    ) as events:
+        taken = [event async for event in events]
+    return taken, len(replies) - len(left)
+
+
+async def test_refused_key_is_renewed_once(autojump_clock: MockClock) -> None:
+    another = replace(WHERE, base_url="http://other/v1", api_key="sk-another")
+    scene = Scene(refuse(401), good())
+    events, renewals = await ask_renewing(scene, another)
+    assert text_of(events) == "Hello"
+    assert renewals == 1
+    assert [str(each.url) for each in scene.requests] == [
+        "http://host/v1/chat/completions",
+        "http://other/v1/chat/completions",
+    ]
+    assert scene.requests[1].headers["authorization"] == "Bearer sk-another"
+    assert scene.reports == []
+    assert trio.current_time() == 0
+
+
+async def test_renewed_key_that_is_refused_too() -> None:
+    scene = Scene(refuse(401, "First."), refuse(401, "Second."))
+    with pytest.raises(Unauthenticated, match="Second"):
+        await ask_renewing(scene, WHERE)
+
+
+async def test_no_other_key() -> None:
+    with pytest.raises(Unauthenticated, match="First"):
+        await ask_renewing(Scene(refuse(401, "First.")), None)
+
+
+async def test_renewal_that_fails_is_the_error() -> None:
+    with pytest.raises(NotConfigured, match=r"Sign in again\."):
+        await ask_renewing(Scene(refuse(401)), NotConfigured("Sign in again."))
+
+
+async def test_renewal_is_no_try(autojump_clock: MockClock) -> None:
+    scene = Scene(refuse(401), refuse(500), refuse(500), refuse(500), good())
+    events, _ = await ask_renewing(scene, WHERE)
+    assert text_of(events) == "Hello"
+
+
+# ---- echoes ---------------------------------------------------------------------
+
+
+async def test_echo_of_the_key_is_screened() -> None:
+    pieces = [chunk({"content": each}) for each in ("You sent sk-", "secr", "et", "; why?")]
+    end = [chunk({}, finish="stop"), DONE]
+    events = await Scene(stream_of(*pieces, *end)).ask()
+    assert text_of(events) == "You sent ***; why?"
+
+
+async def test_text_that_was_held_back_comes_before_a_cut(autojump_clock: MockClock) -> None:
+    scene = Scene(stream_of(chunk({"content": "as"})))
+    request = ModelRequest(model="m", items=[])
+    async with scene.transport.stream(WHERE, CODEC, request, progress=lambda *_: None) as events:
+        assert await anext(events) == TextDelta("a")
+        assert await anext(events) == TextDelta("s")
+        with pytest.raises(Unavailable, match="cut before its end"):
+            await anext(events)
+        with pytest.raises(StopAsyncIteration):
+            await anext(events)
+    assert len(scene.requests) == 1
+
+
+async def test_broken_request_is_logged_as_an_error(caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(Refused, match="Bad temperature"):
+        await Scene(refuse(400, "Bad temperature.")).ask()
+    assert [record.levelname for record in caplog.records] == ["ERROR"]

@@ -1,4 +1,4 @@
-"""Response bodies: bounded, left without a trace, their breaks put in words."""
+"""Response bodies: bounded, left without a trace, judged by their first bytes."""
 
 import gc
 from collections.abc import AsyncIterator
@@ -8,11 +8,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from askd.providers.base import Endpoint
-from askd.providers.bodies import abandon, read_body
-from askd.providers.trouble import describe_trouble
-
-WHERE = Endpoint(provider="work", base_url="http://me:secret@host:1/v1", api_key="sk-x")
+from askd.providers.bodies import abandon, find_compression, judge_beginning, read_body
 
 
 class Endless(httpx.AsyncByteStream):
@@ -62,23 +58,52 @@ async def test_body_that_ends_in_time_is_read_to_its_end(autojump_clock: MockClo
     assert [chunk async for chunk in chunks] == []
 
 
+async def test_slow_body_is_read_as_far_as_it_came(autojump_clock: MockClock) -> None:
+    stream = Endless(count=2)
+    body = await read_body(httpx.Response(500, stream=stream), 10_000, patience_s=5)
+    assert body == b"x" * 2000
+    assert trio.current_time() == pytest.approx(5)
+    assert stream.unwound
+
+
 @pytest.mark.parametrize(
-    ("error", "words"),
+    ("encoding", "expected"),
     [
-        (httpx.ConnectTimeout("t"), "work does not answer at http://host:1/v1"),
-        (httpx.ConnectError("refused"), "work cannot be reached at http://host:1/v1: refused"),
-        (httpx.ReadError(""), "work: the connection broke: ReadError"),
-        (httpx.RemoteProtocolError("bad chunk"), "work: the connection broke: bad chunk"),
-        (httpx.LocalProtocolError("odd header"), "cannot be asked: odd header"),
+        (None, None),
+        ("", None),
+        ("identity", None),
+        ("utf-8", None),
+        ("gzip", "gzip"),
+        ("GZIP", "gzip"),
+        ("identity, br", "br"),
     ],
 )
-def test_trouble_in_words(error: httpx.HTTPError, words: str) -> None:
-    sentence = describe_trouble(WHERE, error).message
-    assert words in sentence
-    assert "secret" not in sentence
-    assert "sk-x" not in sentence
+def test_compression(encoding: str | None, expected: str | None) -> None:
+    headers = {} if encoding is None else {"content-encoding": encoding}
+    assert find_compression(headers) == expected
 
 
-def test_socket_is_named_by_its_path() -> None:
-    where = Endpoint(provider="work", base_url="http://localhost/v1", unix_socket="/run/x.sock")
-    assert "/run/x.sock" in describe_trouble(where, httpx.ConnectError("gone")).message
+@pytest.mark.parametrize(
+    ("head", "events", "lines"),
+    [
+        (b"", "unknown", "unknown"),
+        (b" \r\n", "unknown", "unknown"),
+        (b"\xef\xbb", "unknown", "unknown"),
+        (b"\xef\xbb\xbfdata: {}", "stream", "garbage"),
+        (b"data:", "stream", "garbage"),
+        (b"\n\nevent: ping", "stream", "garbage"),
+        (b": keep-alive", "stream", "garbage"),
+        (b"id: 1", "stream", "garbage"),
+        (b"retry: 10", "stream", "garbage"),
+        (b"dat", "unknown", "garbage"),
+        (b"r", "unknown", "garbage"),
+        (b'{"error"', "json", "stream"),
+        (b"[1]", "json", "json"),
+        (b" <html", "page", "page"),
+        (b"Welcome", "garbage", "garbage"),
+        (b"\x1f\x8b\x08", "garbage", "garbage"),
+    ],
+)
+def test_first_bytes_tell(head: bytes, events: str, lines: str) -> None:
+    assert judge_beginning(head, takes_json=False) == events
+    assert judge_beginning(head, takes_json=True) == lines

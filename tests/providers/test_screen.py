@@ -95,7 +95,7 @@ def test_arguments_that_only_began_like_a_key_are_given_at_the_end() -> None:
 def test_names_ids_and_raw_reasoning_are_screened() -> None:
     raw: dict[str, Any] = {
         "type": "thinking",
-        "more": [{"a": f"x{KEY}", KEY: 1}],
+        "all": [{"a": f"x{KEY}", KEY: 1}],
         "n": 2,
         "z": None,
     }

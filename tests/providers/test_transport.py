@@ -1,29 +1,35 @@
 """The transport: what it sends, and real sockets."""
 
 import gc
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 import trio
+from trio.testing import MockClock
 
+from askd import __version__
 from askd.core.items import Text, UserMessage
 from askd.errors import (
     BadAnswer,
     ProviderError,
+    RateLimited,
     Refused,
     Unauthenticated,
     Unavailable,
     UnknownModel,
 )
-from askd.providers.base import Ended, Endpoint, ModelRequest, TextDelta
+from askd.providers.base import Ended, Endpoint, HttpCall, ModelRequest, TextDelta
+from askd.providers.redact import KnownSecrets
 from askd.providers.retry import RetryRules
-from askd.providers.transport import JSON_BODY_LIMIT_BYTES, Transport
+from askd.providers.transport import JSON_BODY_LIMIT_BYTES, Reply, Transport
 from tests.fakes import chat_answers
 from tests.fakes.chat_answers import chunk
 from tests.fakes.chat_server import ChatServer, open_chat_server
 from tests.fakes.scenes import CODEC, WHERE, Body, Scene, collect, good, refuse, stream_of, text_of
+from tests.fakes.wire_server import TLS
 
 # ---- the request ----------------------------------------------------------------
 
@@ -45,6 +51,83 @@ async def test_no_key_no_header() -> None:
     await collect(scene.transport, endpoint=keyless)
     assert "authorization" not in scene.requests[0].headers
     assert scene.requests[0].url.path == "/v1/chat/completions"
+
+
+async def test_headers_of_the_endpoint_and_its_way_to_send_a_key() -> None:
+    where = Endpoint(
+        provider="work",
+        base_url="http://host/v1?version=2",
+        api_key="sk-secret",
+        auth="x-api-key",
+        headers={"X-Extra": "1", "User-Agent": "mine", "Accept-Encoding": "gzip"},
+    )
+    scene = Scene(good())
+    await collect(scene.transport, endpoint=where)
+    (request,) = scene.requests
+    assert str(request.url) == "http://host/v1/chat/completions?version=2"
+    assert request.headers["x-api-key"] == "sk-secret"
+    assert "authorization" not in request.headers
+    assert request.headers["x-extra"] == "1"
+    assert request.headers["user-agent"] == "mine"
+    assert request.headers["accept-encoding"] == "identity"
+
+
+async def test_own_name_and_version() -> None:
+    scene = Scene(good())
+    await scene.ask()
+    assert scene.requests[0].headers["user-agent"] == f"askd/{__version__}"
+
+
+async def test_header_of_the_settings_replaces_the_usual_one() -> None:
+    scene = Scene(good())
+    where = Endpoint(
+        provider="work",
+        base_url="http://host/v1",
+        api_key="sk-secret",
+        headers={"Authorization": "Token sk-other"},
+    )
+    await collect(scene.transport, endpoint=where)
+    assert scene.requests[0].headers.get_list("authorization") == ["Token sk-other"]
+
+
+@pytest.mark.parametrize("base_url", ["http://host:port/v1", "http://", "nothing/v1", "ftp://x"])
+async def test_address_that_is_none(base_url: str) -> None:
+    scene = Scene(good())
+    with pytest.raises(Unavailable, match="cannot be asked"):
+        await collect(scene.transport, endpoint=Endpoint(provider="work", base_url=base_url))
+
+
+async def test_secrets_are_learned_and_hidden_everywhere() -> None:
+    secrets = KnownSecrets()
+    scene = Scene(refuse(400, "You sent sk-secret, hdr-secret-1 and pass-word-1."))
+    scene.transport = Transport(secrets=secrets, mock=httpx.MockTransport(scene.answer))
+    where = Endpoint(
+        provider="work",
+        base_url="http://host/v1",
+        api_key="sk-secret",
+        headers={"X-Auth": "Bearer hdr-secret-1", "X-Editor": "my-editor-1.0"},
+        proxy="http://me:pass-word-1@proxy:1",
+    )
+    with pytest.raises(Refused, match=r"You sent \*\*\*, \*\*\* and \*\*\*\.") as caught:
+        await collect(scene.transport, endpoint=where)
+    assert "secret" not in str(caught.value)
+    assert secrets.hide("sk-secret my-editor-1.0") == "*** my-editor-1.0"
+
+
+async def test_connections_are_shared_by_the_same_way_only() -> None:
+    transport = Transport()
+    base = Endpoint(provider="work", base_url="http://127.0.0.1:9/v1")
+    ways = [
+        base,
+        replace(base, proxy="http://127.0.0.1:8"),
+        replace(base, unix_socket="/nowhere"),
+        replace(base, base_url="https://127.0.0.1:9/v1"),
+        replace(base, base_url="https://127.0.0.1:9/v1", ca_file=str(TLS / "good.pem")),
+    ]
+    clients = [transport.client_for(way) for way in (*ways, *ways)]
+    assert len({id(each) for each in clients}) == len(ways)
+    assert transport.client_for(replace(base, base_url="http://other/v1")) is clients[0]
+    await transport.aclose()
 
 
 async def test_cookies_are_not_kept() -> None:
@@ -101,6 +184,73 @@ async def test_listing_that_is_none(
 ) -> None:
     with pytest.raises(expected):
         await fetch(response)
+
+
+async def test_json_is_posted() -> None:
+    scene = Scene(httpx.Response(200, stream=Body(b'{"ok": true}')))
+    answer = await scene.transport.fetch_json(WHERE, "/api/show", codec=CODEC, body=b'{"m": 1}')
+    assert answer == {"ok": True}
+    (request,) = scene.requests
+    assert (request.method, request.content) == ("POST", b'{"m": 1}')
+    assert request.headers["content-type"] == "application/json"
+    assert request.headers["authorization"] == "Bearer sk-secret"
+
+
+async def test_compressed_listing() -> None:
+    headers = {"content-encoding": "zstd"}
+    with pytest.raises(BadAnswer, match="compresses"):
+        await fetch(httpx.Response(200, headers=headers, stream=Body(b"x")))
+
+
+async def test_listings_wait_with_all_others(autojump_clock: MockClock) -> None:
+    empty = httpx.Response(200, stream=Body(b"{}"))
+    scene = Scene(refuse(429, retry_after="9"), empty)
+    with pytest.raises(RateLimited) as caught:
+        await scene.transport.fetch_json(WHERE, "/models", codec=CODEC)
+    assert caught.value.data["retry_at"] == 1009
+    assert await scene.transport.fetch_json(WHERE, "/models", codec=CODEC) == {}
+    assert trio.current_time() == pytest.approx(9)
+
+
+# ---- sign-ins -------------------------------------------------------------------
+
+SIGN_IN = HttpCall(method="POST", path="/token", body=b"code=1", headers={"X-A": "b"})
+
+
+async def reply_to(response: httpx.Response | Exception) -> Reply:
+    """What a sign-in hears."""
+    return await Scene(response).transport.ask(WHERE, SIGN_IN)
+
+
+@pytest.mark.parametrize("status", [200, 302, 400, 401, 429, 500])
+async def test_any_status_comes_back(status: int) -> None:
+    reply = await reply_to(httpx.Response(status, headers={"X-B": "c"}, stream=Body(b"{}")))
+    assert (reply.status, reply.body, reply.headers["x-b"]) == (status, b"{}", "c")
+    assert repr(reply) == f"Reply(status={status})"
+
+
+@pytest.mark.parametrize(
+    ("response", "words"),
+    [
+        (httpx.ConnectError("refused"), "cannot be reached"),
+        (httpx.Response(200, stream=Body(b"x" * 300_000)), "larger than 256 KiB"),
+        (httpx.Response(200, headers={"content-encoding": "gzip"}, stream=Body(b"x")), "compress"),
+        (httpx.Response(200, stream=Body(b"x", 1e9)), "sent nothing for 60 seconds"),
+        (httpx.Response(200, stream=Body(b"x", httpx.ReadError("reset"))), "connection broke"),
+    ],
+)
+async def test_no_whole_reply(
+    response: httpx.Response | Exception, words: str, autojump_clock: MockClock
+) -> None:
+    with pytest.raises(Unavailable, match=words):
+        await reply_to(response)
+
+
+async def test_sign_in_during_a_limit_is_told_so(autojump_clock: MockClock) -> None:
+    scene = Scene(refuse(429, retry_after="3600"))
+    assert (await scene.transport.ask(WHERE, SIGN_IN)).status == 429
+    with pytest.raises(Unavailable, match="takes no more requests"):
+        await scene.transport.ask(WHERE, SIGN_IN)
 
 
 # ---- on sockets -----------------------------------------------------------------

@@ -291,6 +291,7 @@ class Answer:
         seconds = self._transport.seconds_until_retry(error)
         if isinstance(error, RateLimited) and seconds and " again in " not in error.message:
             error.message = f"{error.message.rstrip('.')}. Try again in {write_seconds(seconds)}."
+            error.args = (error.message,)
         self._error = error
         self._ready.clear()
         self._ready.extend(self._screen.flush())

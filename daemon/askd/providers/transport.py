@@ -182,7 +182,7 @@ class Transport:
 
     async def open(self, endpoint: Endpoint, call: HttpCall, limits: TimeLimits) -> httpx.Response:
         """Send one request; the response's body is unread. Raises httpx's errors."""
-        client = self._client_for(endpoint)
+        client = self.client_for(endpoint)
         headers = {"user-agent": f"askd/{__version__}"}
         if endpoint.api_key is not None and endpoint.auth == "x-api-key":
             headers["x-api-key"] = endpoint.api_key
@@ -194,15 +194,18 @@ class Transport:
         # Some servers want a query with every call; it stays at the end.
         base, mark, query = endpoint.base_url.partition("?")
         try:
+            url = httpx.URL(base.rstrip("/") + call.path + mark + query)
+            if url.scheme not in ("http", "https") or not url.host:
+                raise httpx.InvalidURL("it is no http or https address")
             request = client.build_request(
                 call.method,
-                base.rstrip("/") + call.path + mark + query,
+                url,
                 content=call.body,
                 headers=headers,
                 # Only connecting is limited here; the rest is limited by events.
                 timeout=httpx.Timeout(None, connect=limits.connect_s),
             )
-        except (httpx.InvalidURL, UnicodeError, ValueError) as error:
+        except (httpx.InvalidURL, ValueError) as error:  # a header that is not ASCII, too
             raise describe_trouble(endpoint, httpx.UnsupportedProtocol(str(error))) from None
         return await client.send(request, stream=True, follow_redirects=False)
 
@@ -277,7 +280,8 @@ class Transport:
             gate.leave()
         return Reply(status=response.status_code, headers=headers, body=body)
 
-    def _client_for(self, endpoint: Endpoint) -> httpx.AsyncClient:
+    def client_for(self, endpoint: Endpoint) -> httpx.AsyncClient:
+        """The connections to wherever this endpoint's way leads; made when first needed."""
         scheme = endpoint.base_url.partition(":")[0].lower()
         key = (endpoint.proxy, endpoint.ca_file, endpoint.unix_socket, scheme)
         client = self._clients.get(key)
