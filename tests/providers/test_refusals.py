@@ -16,7 +16,13 @@ from askd.errors import (
     Unavailable,
     UnknownModel,
 )
-from askd.providers.refusals import WORDS_LIMIT, read_refusal, restore_error
+from askd.providers.refusals import (
+    WORDS_LIMIT,
+    classify,
+    read_error_object,
+    read_refusal,
+    restore_error,
+)
 
 ORPHAN = (
     "Invalid parameter: messages with role 'tool' must be a response to a preceeding message "
@@ -128,3 +134,176 @@ def test_error_in_a_stream_is_the_exception_that_it_would_have_been(
 
 def test_unheard_of_error_in_a_stream_is_unavailable() -> None:
     assert type(restore_error(Failure(1, "new", "Words."))) is Unavailable
+
+
+# ---- the shapes and words of single vendors -------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "expected", "words"),
+    [
+        # Anthropic
+        (401, {"type": "error", "error": {"type": "authentication_error",
+                                          "message": "invalid x-api-key"}},
+         Unauthenticated, "invalid x-api-key"),
+        (403, {"type": "error", "error": {"type": "permission_error", "message": "Not yours."}},
+         Unauthenticated, "Not yours."),
+        (400, {"type": "error", "error": {"type": "invalid_request_error", "message":
+               "This credential is only authorized for use with Claude Code and cannot be used "
+               "for other API requests."}}, Unauthenticated, "only authorized for use"),
+        (404, {"type": "error", "error": {"type": "not_found_error", "message": "model: claude-9"}},
+         UnknownModel, "claude-9"),
+        (400, {"type": "error", "error": {"type": "invalid_request_error", "message":
+               "Your credit balance is too low to access the Anthropic API."}},
+         RateLimited, "credit balance"),
+        (402, {"type": "error", "error": {"type": "billing_error", "message": "Pay."}},
+         RateLimited, "Pay."),
+        (500, {"type": "error", "error": {"type": "api_error", "message": "Internal."}},
+         Unavailable, "Internal."),
+        # ChatGPT's backend
+        (400, {"detail": "The 'gpt-9' model is not supported when using Codex with a ChatGPT "
+                         "account."}, UnknownModel, "gpt-9"),
+        (400, {"detail": "Store must be set to false"}, Refused, "Store must"),
+        (401, {"detail": {"code": "deactivated_workspace"}}, Unauthenticated, "deactivated"),
+        (429, {"error": {"type": "usage_not_included", "message": "Not in your plan."}},
+         RateLimited, "Not in your plan."),
+        # Copilot
+        (400, {"error": {"message": "The requested model is not supported.",
+                         "code": "model_not_supported"}}, UnknownModel, "requested model"),
+        (403, {"error": {"message": "No access to Copilot.", "code": ""}},
+         Unauthenticated, "No access"),
+        # Ollama
+        (500, {"error": "llama runner process has terminated"}, Unavailable, "llama runner"),
+        (400, {"error": "\"x\" does not support tools"}, Refused, "does not support tools"),
+        # llama.cpp
+        (503, {"error": {"message": "Loading model", "type": "unavailable_error", "code": 503}},
+         Unavailable, "Loading model"),
+        (200, {"error": {"message": "Busy.", "type": "x", "code": 503}}, Unavailable, "HTTP 503"),
+        # Gemini
+        (400, [{"error": {"code": 400, "message": "API key not valid. Please pass a valid API key.",
+                          "status": "INVALID_ARGUMENT"}}], Unauthenticated, "not valid"),
+        (429, [{"error": {"code": 429, "message": "Slow.", "status": "RESOURCE_EXHAUSTED"}}],
+         RateLimited, "Slow."),
+        # OpenRouter
+        (429, {"error": {"message": "Provider returned error", "code": 429,
+                         "metadata": {"raw": "x is rate-limited upstream"}}},
+         RateLimited, "Provider returned error: x is rate-limited upstream"),
+        (402, {"error": {"message": "Insufficient credits", "code": 402}}, RateLimited, "credits"),
+        (400, {"error": {"message": "x/y is not a valid model ID", "code": 400}},
+         UnknownModel, "not a valid model"),
+        (200, {"error": {"message": "Upstream.", "code": 502}}, Unavailable, "Upstream."),
+        # xAI
+        (400, {"code": "Client specified an invalid argument",
+               "error": "Incorrect API key provided: xa***."}, Unauthenticated, "Incorrect"),
+        (403, {"code": "x", "error": "Your team has used all available credits."},
+         RateLimited, "credits"),
+        # Mistral, DeepSeek, FastAPI
+        (422, {"object": "error", "message": {"detail": [{"loc": ["body", "x"], "msg": "missing"},
+                                                         {"msg": "too big"}]}},
+         Refused, "missing; too big"),
+        (400, {"object": "error", "message": "Invalid model: x", "type": "invalid_model",
+               "code": "1500"}, UnknownModel, "Invalid model"),
+        (400, {"error": {"message": "Model Not Exist", "type": "invalid_request_error"}},
+         UnknownModel, "Not Exist"),
+        (402, {"error": {"message": "Insufficient Balance"}}, RateLimited, "Insufficient Balance"),
+        # others on the way
+        (403, b"<html>Blocked by policy</html>", Refused, "a web page (HTTP 403)"),
+        (403, openai("Not here.", "unsupported_country_region_territory"), Refused, "Not here."),
+        (407, b"<html>Sign in</html>", Unauthenticated, "the proxy wants a name"),
+        (200, {"choices": []}, BadAnswer, "one piece of JSON"),
+        (200, [1, 2], BadAnswer, "one piece of JSON"),
+        (200, b"{broken", BadAnswer, "one piece of JSON"),
+        (204, b"", Refused, "HTTP 204"),
+    ],
+)  # fmt: skip
+def test_vendor_means(status: int, body: Any, expected: type[ProviderError], words: str) -> None:
+    error = refusal(status, body)
+    assert type(error) is expected
+    assert words in error.message
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "messages.24.content.1: unexpected `tool_use_id` found in `tool_result` blocks: toolu_X. "
+        "Each `tool_result` block must have a corresponding `tool_use` block in the previous "
+        "message.",
+        "messages.167: `tool_use` ids were found without `tool_result` blocks immediately after: "
+        "toolu_X. Each `tool_use` block must have a corresponding `tool_result` block in the next "
+        "message.",
+        "messages.8: tool_use ids were found without tool_result blocks immediately after: toolu_X",
+        "messages.8: unexpected tool_use_id found in tool_result blocks: toolu_X.",
+        "No tool call found for function call output with call_id call_X.",
+        "No tool output found for function call call_X.",
+        "(insufficient tool messages following tool_calls message)",
+        "Not the same number of function calls and responses",
+        "Please ensure that the number of function response parts is equal to the number of "
+        "function call parts of the function call turn.",
+    ],
+)
+@pytest.mark.parametrize("status", [400, 200])
+def test_pairing_of_every_vendor(words: str, status: int) -> None:
+    error = classify("work", status=status, words=words, kind="invalid_request_error")
+    assert type(error) is Refused
+    assert error.data == {"pairing": True}
+    assert restore_error(error.failure).data == {"pairing": True}
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["Invalid tool_use_id.", "tools: duplicate tool names", "No tool named x.",
+     "role 'tool' is not supported"],
+)  # fmt: skip
+def test_other_trouble_with_tools_is_not_about_pairing(words: str) -> None:
+    assert classify("work", status=400, words=words).data == {}
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["insufficient_quota", "usage_limit_reached", "enforced_spend_limit_reached", "billing_error"],
+)
+def test_used_up_is_final_inside_a_stream_too(code: str) -> None:
+    error = classify("work", status=200, words="No more.", code=code)
+    assert isinstance(error, RateLimited)
+    assert restore_error(error.failure).data == {"final": True}
+
+
+def test_request_above_a_minutes_allowance_is_not_tried_again() -> None:
+    words = "Request too large for gpt-4 on tokens per min (TPM): Limit 10000, Requested 12000."
+    error = refusal(429, openai(words, "rate_limit_exceeded"))
+    assert isinstance(error, RateLimited)
+    assert error.data == {"final": True}
+
+
+def test_when_a_plan_is_renewed() -> None:
+    body = {"error": {"type": "usage_limit_reached", "message": "Reached.", "plan_type": "plus",
+                      "resets_at": 1_800_000_000}}  # fmt: skip
+    error = refusal(429, body)
+    assert error.data == {"final": True, "retry_at": 1_800_000_000.0}
+    assert error.message.endswith("Reached. It is renewed at 2027-01-15 08:00 UTC.")
+    soon = {"error": {"type": "usage_limit_reached", "resets_in_seconds": 90}}
+    assert refusal(429, soon).data == {"final": True, "retry_in_s": 90.0}
+
+
+@pytest.mark.parametrize("moment", [1e30, -1e30, "soon", None, float("inf")])
+def test_moment_that_is_none(moment: Any) -> None:
+    body = {"error": {"type": "usage_limit_reached", "resets_at": moment}}
+    assert refusal(429, body).data == {"final": True}
+
+
+@pytest.mark.parametrize(
+    ("parsed", "expected"),
+    [
+        (None, ("", "", "")),
+        ("words", ("words", "", "")),
+        ({"error": {"message": "a", "code": None, "type": "t"}}, ("a", "", "t")),
+        ({"error": {"message": "a", "code": 429}}, ("a", "429", "")),
+        ({"code": "c", "error": "a"}, ("a", "c", "")),
+        ({"detail": "a"}, ("a", "", "")),
+        ({"error": {"details": {"error_code": "e"}, "code": "c", "message": "a"}}, ("a", "e", "")),
+        ({"message": "a", "type": "t", "code": 1}, ("a", "1", "t")),
+        (7, ("7", "", "")),
+    ],
+)
+def test_error_objects(parsed: Any, expected: tuple[str, str, str]) -> None:
+    assert read_error_object(parsed) == expected

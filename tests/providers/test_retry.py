@@ -4,8 +4,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from askd.errors import BadAnswer, Overflowed, ProviderError, RateLimited, Refused, Unavailable
-from askd.providers.retry import RetryRules, is_retryable, plan_wait, read_retry_after
+from askd.errors import (
+    BadAnswer,
+    Overflowed,
+    ProviderError,
+    RateLimited,
+    Refused,
+    Unavailable,
+    UnknownModel,
+)
+from askd.providers.retry import (
+    RetryRules,
+    is_retryable,
+    plan_wait,
+    read_retry_after,
+    read_retry_words,
+    write_seconds,
+)
 
 RULES = RetryRules()
 
@@ -36,6 +51,60 @@ def test_server_has_the_last_word_but_for_what_is_final() -> None:
     assert is_retryable(Refused("x"), {"x-should-retry": "true"}, 400)
     assert not is_retryable(Unavailable("x"), {"x-should-retry": "false"}, 503)
     assert not is_retryable(RateLimited("x", data={"final": True}), {"x-should-retry": "true"}, 429)
+    assert not is_retryable(Overflowed("x"), {"x-should-retry": "true"}, 500)
+
+
+@pytest.mark.parametrize("error", [Refused("x"), UnknownModel("x"), BadAnswer("x")])
+def test_refusal_with_any_status_is_one(error: ProviderError) -> None:
+    assert not is_retryable(error, {}, 500)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("Rate limit reached. Please try again in 2.5s. Visit", 2.5),
+        ("Please try again in 20ms.", 0.02),
+        ("please TRY AGAIN IN 6m0s.", 360),
+        ("Please try again in 7m12.48s.", 432.48),
+        ("try again in 1h2m3s", 3723),
+        ("Please try again in 1 second", 1),
+        ("Please try again in 35 seconds.", 35),
+        ("Please retry in 26.387904543s.", 26.387904543),
+        ("retry after 5 minutes", 300),
+        ("try again in 2 days.", 172_800),
+        ("Try again in 2 hours, please", 7200),
+        ("Please try again later.", None),
+        ("Please try again in a moment.", None),
+        ("try again in 5 sessions", None),
+        ("try again in 3 models", None),
+        ("Limit 10000, Requested 12000.", None),
+        ("", None),
+    ],
+)
+def test_sentence_says_when(words: str, expected: float | None) -> None:
+    assert read_retry_words(words) == (None if expected is None else pytest.approx(expected))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0, "0.1 s"),
+        (0.25, "0.2 s"),
+        (1.0, "1 s"),
+        (9.94, "9.9 s"),
+        (10, "10 s"),
+        (59.2, "60 s"),
+        (90, "90 s"),
+        (119, "119 s"),
+        (120, "2 minutes"),
+        (3601, "61 minutes"),
+        (7200, "2 hours"),
+        (100_000, "28 hours"),
+        (200_000, "3 days"),
+    ],
+)
+def test_waits_in_words(seconds: float, words: str) -> None:
+    assert write_seconds(seconds) == words
 
 
 @pytest.mark.parametrize(
