@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
@@ -50,7 +50,8 @@ def test_every_dialect_lists_somewhere_and_any_answer_is_read(dialect: str) -> N
     question = ask_listing(endpoint(dialect))
     assert question.path.startswith("/")
     assert question.body is None
-    for answer in (None, [], {}, "text", 7, {"data": None}, {"models": [1]}):
+    answers: list[Any] = [None, [], {}, "text", 7, {"data": None}, {"models": [1]}]
+    for answer in answers:
         page = read_page(endpoint(dialect), answer)
         assert (page.models, page.names, page.more) == ((), (), None)
 

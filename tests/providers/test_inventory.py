@@ -1,19 +1,16 @@
 """Listings in time: asked once, remembered, kept when a provider fails, never shown to others."""
 
-import json
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import trio
-import trio.testing
 from trio.testing import MockClock
 
 from askd.errors import BadAnswer, ProviderError, Unavailable, UnknownModel
-from askd.providers.base import Dialect, Endpoint
+from askd.providers.base import Endpoint
 from askd.providers.dialects import Question
 from askd.providers.inventory import (
     AGE_S,
@@ -26,73 +23,7 @@ from askd.providers.inventory import (
 )
 from askd.providers.listings import Listed
 from askd.providers.stock import MOST_PLACES
-
-Json = dict[str, Any]
-
-
-class Shelves:
-    """Servers as they would answer, and a clock that is moved by hand.
-
-    Attributes:
-        windows: what each model's listing says.
-        asked: every question, in order.
-        fails: raised in place of an answer.
-        busiest: how many questions were asked at once.
-    """
-
-    def __init__(self, **windows: int) -> None:
-        self.windows = windows
-        self.asked: list[str] = []
-        self.fails: ProviderError | None = None
-        self.silent = False
-        self.now = 1_000_000.0
-        self.busiest = 0
-        self._at_once = 0
-        self.embeds: set[str] = set()
-        self.fetched = 0
-
-    async def ask(self, endpoint: Endpoint, question: Question) -> Any:
-        """One answer."""
-        name = json.loads(question.body)["model"] if question.body else ""
-        self.asked.append(f"{question.path} {name}".strip())
-        self._at_once += 1
-        self.busiest = max(self.busiest, self._at_once)
-        try:
-            await trio.testing.wait_all_tasks_blocked()
-            if self.silent:
-                await trio.sleep_forever()
-            if self.fails is not None:
-                raise self.fails
-            return self._answer(endpoint.dialect, question.path, name)
-        finally:
-            self._at_once -= 1
-
-    def _answer(self, dialect: Dialect, path: str, name: str) -> Json:
-        if path == "/api/tags":
-            return {"models": [{"model": each} for each in self.windows]}
-        if path == "/api/show":
-            if name not in self.windows:
-                raise Unavailable(f"no {name}")
-            can = ["embedding"] if name in self.embeds else ["completion"]
-            return {"capabilities": can, "model_info": {"x.context_length": self.windows[name]}}
-        if dialect == "anthropic":
-            names = [*self.windows]
-            first = names.index(path.partition("after_id=")[2]) + 1 if "after_id" in path else 0
-            rows = [{"id": each, "max_input_tokens": self.windows[each]} for each in names[first:]]
-            return {"data": rows[:1], "has_more": len(rows) > 1, "last_id": rows[0]["id"]}
-        rows = [{"id": each, "context_length": size} for each, size in self.windows.items()]
-        return {"data": rows}
-
-    def keep(self, cache: Path | None = None) -> Inventory:
-        """An inventory of these."""
-        return Inventory(self.ask, cache=cache, now=lambda: self.now)
-
-    async def fetch(self, endpoint: Endpoint) -> Endpoint:
-        """The endpoint with its credential."""
-        self.fetched += 1
-        await trio.lowlevel.checkpoint()
-        return replace(endpoint, api_key="sk-fetched")
-
+from tests.fakes.shelves import Shelves
 
 HOSTED = Endpoint(provider="hosted", base_url="https://api.example.com/v1")
 OLLAMA = Endpoint(provider="ollama", base_url="http://127.0.0.1:11434", dialect="ollama")

@@ -40,9 +40,9 @@ def find_matches(name: str, candidates: Iterable[str]) -> list[str]:
 
 def find_near(name: str, candidates: Sequence[str]) -> list[str]:
     """The names that this one may be a misspelling of, the nearest first."""
-    bare = {each.partition("/")[2]: each for each in candidates}
+    bare = {each.partition("/")[2]: each for each in candidates if "/" in each}
     near = difflib.get_close_matches(name, candidates, n=SUGGESTIONS)
-    for written in (name, name.partition("/")[2]):
+    for written in filter(None, (name, name.partition("/")[2])):
         near += [bare[each] for each in difflib.get_close_matches(written, bare, n=SUGGESTIONS)]
     return list(dict.fromkeys(near))[:SUGGESTIONS]
 

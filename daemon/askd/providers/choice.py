@@ -3,7 +3,8 @@
 It ranks and explains; it asks no server and starts nothing. The first that can
 answer is taken: a key where `ask` runs, in the order of the known providers; the
 daemon's own key; what the settings configure; a kept key or a sign-in; and only
-then what is on this machine, Ollama before the embedded model.
+then what is on this machine, Ollama before the embedded model. Another program's
+sign-in answers only whom its user names: it was not made for this.
 """
 
 from collections.abc import Iterator, Mapping
@@ -30,10 +31,15 @@ NOTHING_FOUND = (
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A provider that may answer, and the reason to think so, to stand behind "since"."""
+    """A provider that can answer, and the reason to think so, to stand behind "since".
+
+    Attributes:
+        is_default: it may be taken without having been named.
+    """
 
     provider: str
     reason: str
+    is_default: bool = True
 
 
 def rank_providers(
@@ -69,9 +75,20 @@ def _rank(
             yield Candidate(each.name, f"[providers.{each.name}] is configured")
     for each in known:
         wants_one = each.api_key_env or each.auth
-        if wants_one and credentials.has_credential(each.name, caller):
-            how = "you have signed in" if each.auth else "a key is kept for it"
-            yield Candidate(each.name, f"{how} (ask auth status)")
+        if not wants_one or not credentials.has_credential(each.name, caller):
+            continue
+        if each.auth is None:
+            yield Candidate(each.name, "a key is kept for it (ask auth status)")
+        else:
+            is_ours = _is_ours(credentials, each, caller)
+            yield Candidate(each.name, "you have signed in (ask auth status)", is_default=is_ours)
+
+
+def _is_ours(credentials: Credentials, config: ProviderConfig, caller: Caller) -> bool:
+    """Whether the sign-in was made by `ask auth login`, and not by Codex or an editor."""
+    ours = (credentials.chatgpt.path, credentials.copilot.path)
+    standing = credentials.look(config, caller)
+    return standing is not None and standing.source in map(str, ours)
 
 
 def _names_address(config: ProviderConfig, caller: Caller) -> bool:

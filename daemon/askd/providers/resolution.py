@@ -123,11 +123,12 @@ class Resolution:
 
     async def _choose(self, caller: Caller) -> Candidate:
         """The first provider that could answer, and why."""
-        ranked = next(rank_providers(self.offers.credentials, caller, self.environ), None)
-        found = [ranked] if ranked else await self._find_local(caller)
-        if not found:
-            raise NotConfigured(NOTHING_FOUND)
-        return found[0]
+        for each in rank_providers(self.offers.credentials, caller, self.environ):
+            if each.is_default:
+                return each
+        for each in await self._find_local(caller):
+            return each
+        raise NotConfigured(NOTHING_FOUND)
 
     async def _find_candidates(self, caller: Caller) -> list[Candidate]:
         """Every provider that this caller may have models of, in the order of choice."""
