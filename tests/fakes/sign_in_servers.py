@@ -134,7 +134,10 @@ class OpenAI(Server):
                         return self._exchange(fields)
                     case "refresh_token":
                         return self._refresh(fields)
-        return say(404, {"error": "not_found"})
+                    case _:
+                        return say(400, {"error": "unsupported_grant_type"})
+            case _:
+                return say(404, {"error": "not_found"})
 
     def authorize(self, url: str, *, allow: bool = True, client_id: str = "oaiapp_1") -> str:
         """What a browser does: opens the address, and ends at the one that comes back."""
@@ -240,7 +243,8 @@ class GitHub(Server):
                 return say(200, self._poll(fields))
             case "GET", "/copilot_internal/v2/token":
                 return self._exchange(headers)
-        return say(404, {"message": "Not Found"})
+            case _:
+                return say(404, {"message": "Not Found"})
 
     def _poll(self, fields: Json) -> Json:
         assert fields["device_code"] == "device-code-secret"

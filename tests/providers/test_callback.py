@@ -46,7 +46,12 @@ def get(target: str) -> bytes:
 
 async def test_browser_is_let_in_and_sent_a_page() -> None:
     taken: list[str] = []
-    async with serving(lambda target: not taken.append(target)) as callback:
+
+    def take(target: str) -> bool:
+        taken.append(target)
+        return True
+
+    async with serving(take) as callback:
         assert callback.redirect_uri.startswith("http://127.0.0.1:")
         assert callback.redirect_uri.endswith("/auth/callback")
         answer = await visit(callback, get("/auth/callback?code=c&state=s"))

@@ -20,11 +20,13 @@ THEIRS = {"WORK_KEY": "wk-of-the-caller"}
 CHILD_ENV = {"PATH": "/usr/bin:/bin"}
 
 
-def make_keys(tmp_path: Path, secrets: KnownSecrets | None = None, **environ: str) -> Keys:
+def make_keys(
+    tmp_path: Path, environ: dict[str, str] | None = None, secrets: KnownSecrets | None = None
+) -> Keys:
     """The keys of a daemon with these variables."""
     return Keys(
         tmp_path / "ask",
-        environ=environ,
+        environ=environ or {},
         child_env=CHILD_ENV,
         secrets=KnownSecrets() if secrets is None else secrets,
     )
@@ -45,12 +47,12 @@ async def test_each_source_goes_before_the_next(tmp_path: Path) -> None:
         api_key_env="WORK_KEY", api_key_file=str(own), api_key_cmd=("echo", "wk-of-a-command")
     )
     full = {"WORK_KEY": "wk-of-the-daemon", "CREDENTIALS_DIRECTORY": str(passed)}
-    keys = make_keys(tmp_path, **full)
+    keys = make_keys(tmp_path, full)
     await keys.keep("work", "wk-that-was-kept")
     assert source_of(keys, config, THEIRS) == ("wk-of-the-caller", "WORK_KEY, the caller's")
     assert source_of(keys, config, {}) == ("wk-of-the-daemon", "WORK_KEY, the daemon's")
     del full["WORK_KEY"]
-    keys = make_keys(tmp_path, **full)
+    keys = make_keys(tmp_path, full)
     assert source_of(keys, config, {}) == ("wk-of-systemd", f"{passed}/WORK_KEY")
     keys = make_keys(tmp_path)
     assert source_of(keys, config, {}) == ("wk-that-was-kept", str(keys.path))
@@ -63,19 +65,19 @@ async def test_each_source_goes_before_the_next(tmp_path: Path) -> None:
 
 def test_systemd_may_name_the_provider(tmp_path: Path) -> None:
     write_private(tmp_path / "work", "wk-of-systemd")
-    keys = make_keys(tmp_path, CREDENTIALS_DIRECTORY=str(tmp_path))
+    keys = make_keys(tmp_path, {"CREDENTIALS_DIRECTORY": str(tmp_path)})
     assert source_of(keys, make_config(api_key_env="WORK_KEY"), {})[0] == "wk-of-systemd"
     assert keys.find(make_config(api_key_cmd=("false",)), {}) is None  # it has only that
 
 
 async def test_nobody_has_one(tmp_path: Path) -> None:
-    assert make_keys(tmp_path, OTHER="x").find(make_config(api_key_env="WORK_KEY"), {}) is None
+    assert make_keys(tmp_path, {"OTHER": "x"}).find(make_config(api_key_env="WORK_KEY"), {}) is None
     assert await make_keys(tmp_path).fetch(make_config(), THEIRS) is None
 
 
 async def test_keys_are_not_shown_and_are_hidden_from_then_on(tmp_path: Path) -> None:
     secrets = KnownSecrets()
-    keys = make_keys(tmp_path, secrets)
+    keys = make_keys(tmp_path, secrets=secrets)
     key = keys.find(make_config(api_key_env="WORK_KEY"), THEIRS)
     assert "wk-of" not in repr(key)
     await keys.keep("work", "wk-that-was-kept")
@@ -129,9 +131,10 @@ async def test_file_of_kept_keys_that_is_broken_is_left_alone(tmp_path: Path) ->
         await keys.keep("work", "wk-value-here")
     assert keys.path.read_text() == "{ not json"
     write_private(keys.path, {"work": "wk-value-here"}, 0o644)
-    for attempt in (lambda: keys.keep("work", "wk-other-value"), lambda: keys.drop("work")):
-        with pytest.raises(NotConfigured, match=f"chmod 600 {keys.path}"):
-            await attempt()
+    with pytest.raises(NotConfigured, match=f"chmod 600 {keys.path}"):
+        await keys.keep("work", "wk-other-value")
+    with pytest.raises(NotConfigured, match=f"chmod 600 {keys.path}"):
+        await keys.drop("work")
     with pytest.raises(NotConfigured, match="chmod 600"):
         keys.find(make_config(), {})
 
@@ -212,7 +215,7 @@ async def test_command_that_gives_no_key(
 
 async def test_key_in_the_environment_spares_the_command(tmp_path: Path) -> None:
     config = make_config(api_key_env="WORK_KEY", api_key_cmd=("false",))
-    key = await make_keys(tmp_path, WORK_KEY="wk-of-the-daemon").fetch(config, {})
+    key = await make_keys(tmp_path, {"WORK_KEY": "wk-of-the-daemon"}).fetch(config, {})
     assert key is not None
     assert key.value == "wk-of-the-daemon"
 

@@ -208,7 +208,8 @@ class CodexSignIn:
         # Nobody may cancel between the question and the disk: it uses up the refresh token, and
         # what comes of it must not be lost on the way. The question has its own limit.
         with trio.CancelScope(shield=True):
-            return await self._spend(config, path, tokens, refresh_token, server)
+            renewed = await self._spend(config, path, tokens, refresh_token, server)
+        return renewed
 
     async def _spend(
         self,

@@ -141,7 +141,7 @@ class ProviderConfig:
     dialect: Dialect
     base_url: str
     api_key_env: str | None = None
-    api_key_cmd: tuple[str, ...] | None = None
+    api_key_cmd: tuple[str, ...] | None = field(default=None, repr=False)
     api_key_file: str | None = None
     auth: Auth | None = None
     client_id: str | None = None
