@@ -7,6 +7,7 @@ at some byte. The meaning is written here and not computed by any codec.
 
 import re
 from dataclasses import dataclass
+from functools import cache
 
 from askd.core.items import Text, UserMessage
 from askd.providers import dialects
@@ -55,12 +56,9 @@ class Recording:
     keep_alive: bytes
 
     @property
-    def events(self) -> list[bytes]:
-        """The whole answer without spaces and idle fields: every byte costs the sweep a case."""
-        spoken = self.vendor.speak(SAID)
-        return [
-            IDLE.sub(b"", each.replace(b'": ', b'":').replace(b', "', b',"')) for each in spoken
-        ]
+    def events(self) -> tuple[bytes, ...]:
+        """The whole answer."""
+        return _speak_briefly(self.vendor)
 
     @property
     def codec(self) -> Codec:
@@ -76,6 +74,13 @@ class Recording:
             dialect=self.dialect,
             api_key="sk-secret-canary",
         )
+
+
+@cache
+def _speak_briefly(vendor: Vendor) -> tuple[bytes, ...]:
+    """The answer without spaces and idle fields: every byte costs the sweep a case."""
+    packed = (each.replace(b'": ', b'":').replace(b', "', b',"') for each in vendor.speak(SAID))
+    return tuple(IDLE.sub(b"", each) for each in packed)
 
 
 RECORDINGS: dict[str, Recording] = {

@@ -9,6 +9,7 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from functools import cache
 
 import trio
 
@@ -116,7 +117,8 @@ def judge(recording: Recording, wire: Wire, fault: Fault, result: Result) -> Ite
     yield from _judge_content(recording, wire, fault, result)
     if result.took_s > LIMITS.total_s + SLACK_S:
         yield f"took {result.took_s:g} s"
-    if fault.kind in ("stall", "drip") and result.took_s > LIMITS.first_s + LIMITS.gap_s + SLACK_S:
+    silent_s = RULES.tries * (LIMITS.first_s + LIMITS.gap_s)
+    if fault.kind in ("stall", "drip") and result.took_s > silent_s + SLACK_S:
         yield f"took {result.took_s:g} s with nothing new"
     if result.requests > (1 if result.shown else RULES.tries + 1):
         yield f"asked {result.requests} times, though {result.shown} pieces were shown"
@@ -188,13 +190,18 @@ def _judge_content(recording: Recording, wire: Wire, fault: Fault, result: Resul
 def _text_until(at: int, recording: Recording, wire: Wire) -> str:
     """The text of every event that had wholly come."""
     ends = wire.find_ends(recording.events)
-    text = ""
-    for piece in TEXT:
-        said = json.dumps(piece, ensure_ascii=False).encode()
-        place = next(i for i, event in enumerate(recording.events) if said in event)
-        if ends[place] <= at:
-            text += piece
-    return text
+    spoken = zip(TEXT, _find_places(recording), strict=True)
+    return "".join(piece for piece, place in spoken if ends[place] <= at)
+
+
+@cache
+def _find_places(recording: Recording) -> list[int]:
+    """The first event that says it, for each piece of the text."""
+    said = [json.dumps(piece, ensure_ascii=False).encode() for piece in TEXT]
+    return [
+        next(place for place, event in enumerate(recording.events) if each in event)
+        for each in said
+    ]
 
 
 async def sweep(
