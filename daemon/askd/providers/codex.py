@@ -205,44 +205,40 @@ class CodexSignIn:
             raise NotConfigured(
                 f"{config.name}: Codex's sign-in has ended and cannot be renewed: {SIGN_IN_AGAIN}"
             )
+        client_id = read_claims(tokens.access_token).get("client_id")
+        fields = {
+            "client_id": client_id if isinstance(client_id, str) else CLIENT_ID,
+            "grant_type": "refresh_token",
+            "refresh_token": refresh_token,
+        }
         # Nobody may cancel between the question and the disk: it uses up the refresh token, and
         # what comes of it must not be lost on the way. The question has its own limit.
         with trio.CancelScope(shield=True):
-            renewed = await self._spend(config, path, tokens, refresh_token, server)
-        return renewed
-
-    async def _spend(
-        self,
-        config: ProviderConfig,
-        path: Path,
-        tokens: CodexTokens,
-        refresh_token: str,
-        server: TokenServer,
-    ) -> CodexTokens:
-        client_id = read_claims(tokens.access_token).get("client_id")
-        answer = await server.post_json(
-            self._refresh_url,
-            {
-                "client_id": client_id if isinstance(client_id, str) else CLIENT_ID,
-                "grant_type": "refresh_token",
-                "refresh_token": refresh_token,
-            },
+            answer = await server.post_json(self._refresh_url, fields)
+            renewed = await self._keep(config, path, answer, spent=refresh_token)
+        if renewed is not None:
+            return renewed
+        if not answer.is_refusal:
+            raise explain_failure(config.name, "Codex's sign-in could not be renewed", answer)
+        self._refused[path] = refresh_token
+        words = answer.words or answer.code or f"HTTP {answer.status}"
+        raise NotConfigured(
+            f"{config.name}: Codex's sign-in cannot be renewed ({words}): {SIGN_IN_AGAIN}"
         )
+
+    async def _keep(
+        self, config: ProviderConfig, path: Path, answer: Answer, *, spent: str
+    ) -> CodexTokens | None:
+        """The tokens that hold after an answer, written if they are new; None: it gave none."""
         for name in ("access_token", "refresh_token", "id_token"):
             self._secrets.add(answer.read_text(name))
         now = self._need(config, path)
-        if now.refresh_token != refresh_token:
+        if now.refresh_token != spent:
             return now  # Codex wrote it meanwhile, and what it wrote is what holds
         if not answer.is_ok or answer.read_text("access_token") is None:
-            if not answer.is_refusal:
-                raise explain_failure(config.name, "Codex's sign-in could not be renewed", answer)
-            self._refused[path] = refresh_token
-            words = answer.words or answer.code or f"HTTP {answer.status}"
-            raise NotConfigured(
-                f"{config.name}: Codex's sign-in cannot be renewed ({words}): {SIGN_IN_AGAIN}"
-            )
+            return None
         renewed = merge_answer(now.data, answer, self._now())
-        self._unsaved[path] = (refresh_token, renewed)
+        self._unsaved[path] = (spent, renewed)
         found = read_tokens(renewed)
         await self._save_late(path, found)
         self._renewed[path] = (found.access_token or "", trio.current_time())
