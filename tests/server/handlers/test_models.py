@@ -2,6 +2,7 @@
 
 import pytest
 
+from askd.server.handlers.models import MOST_ROWS
 from tests.fakes.house import ListedModels, open_server
 
 
@@ -45,3 +46,12 @@ async def test_without_a_default_the_listing_is_still_one_and_says_why() -> None
         page = await peer.call("model/list")
         assert (page["data"], page["warnings"]) == ([], ["nothing is configured"])
         assert (page["default"], page["default_why"]) == (None, "No key: set WORK_KEY.")
+
+
+async def test_a_listing_fits_one_message_and_says_what_is_left_out() -> None:
+    names = tuple(f"test/{'m' * 200}{number}" for number in range(MOST_ROWS + 7))
+    async with open_server(models=ListedModels(known=names)) as server:
+        peer = await server.greet()
+        page = await peer.call("model/list")
+        assert len(page["data"]) == MOST_ROWS
+        assert page["warnings"][-1] == "7 more models are not shown: name one with -m"

@@ -12,6 +12,9 @@ from askd.server.peer import Peer
 
 log = logging.getLogger(__name__)
 
+MOST_ROWS = 2_000
+"""What one message can hold with room to spare; some providers list hundreds."""
+
 
 async def list_all(house: House, peer: Peer, params: ModelList) -> ModelPage:
     """Every provider's models, and a warning for each provider that could not be asked."""
@@ -29,9 +32,11 @@ async def _list(house: House, params: ModelList, *, refresh: bool) -> ModelPage:
     # After the listing, for it is that which may decide.
     default, why = await house.models.explain_default(caller)
     aliases = house.models.aliases
+    shown = models[:MOST_ROWS]
+    left_out = f"{len(models) - len(shown):,} more models are not shown: name one with -m"
     return ModelPage(
-        data=[wire.describe_model(each, default=default, aliases=aliases) for each in models],
-        warnings=list(warnings),
+        data=[wire.describe_model(each, default=default, aliases=aliases) for each in shown],
+        warnings=[*warnings, *([left_out] if len(models) > len(shown) else [])],
         default=default,
         default_why=why,
     )
