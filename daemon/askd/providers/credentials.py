@@ -24,10 +24,7 @@ from askd.providers.redact import KnownSecrets
 from askd.providers.sign_in import Grant, SignIn, Standing
 from askd.providers.token_server import Ask, TokenServer
 
-__all__ = ["LOCAL_ONLY", "Caller", "Credentials", "hide_key"]
-
-SECRET_CHARACTERS = 8
-"""A shorter key is a placeholder for a server that wants none; it may be part of any word."""
+__all__ = ["LOCAL_ONLY", "Caller", "Credentials"]
 
 USUAL_ADDRESSES: Mapping[Auth, str] = {
     "chatgpt": OPENAI_URL,
@@ -290,10 +287,3 @@ class Credentials:
             api_key=check_key(config.name, grant.token),
             headers={**headers, **config.headers},
         )
-
-
-def hide_key(text: str, api_key: str | None) -> str:
-    """The text without the key: servers repeat it in their errors."""
-    if api_key is None or len(api_key) < SECRET_CHARACTERS:
-        return text
-    return text.replace(api_key, "***")
