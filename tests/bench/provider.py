@@ -2,14 +2,28 @@
 
 Every completion is answered with the same twenty tokens, an HTTP chunk each, as
 fast as the socket takes them, so that a run measures the client and the daemon.
-It checks nothing; `tests.fakes.chat_server` is the one that does. Ends with its
-standard input.
+A prompt that holds STAMPED gets many tokens at an even pace, each the moment that
+it was sent; `python -m tests.bench.provider DIALECT` gives everybody one long
+answer in that dialect. It checks nothing; `tests.fakes.chat_server` and
+`tests.fakes.vendors` are the ones that do. Ends with its standard input.
 """
 
 import json
 import socket
 import sys
 import threading
+import time
+
+from tests.fakes.vendor import Said
+from tests.fakes.vendor_copilot import Copilot
+from tests.fakes.vendors import VENDORS
+
+STAMPED = b"STAMPED"
+STAMPS = 400
+STAMP_GAP_S = 0.004
+"""Two hundred and fifty tokens a second: as a fast provider is."""
+
+FLOOD_TOKENS = 20_000
 
 TOKENS = [f"tok{number} " for number in range(20)]
 
@@ -46,7 +60,25 @@ WHOLE = {
 UNSTREAMED = HEAD % b"application/json" + _chunk(json.dumps(WHOLE).encode()) + b"0\r\n\r\n"
 
 
-def serve(connection: socket.socket) -> None:
+def write_flood(dialect: str) -> bytes:
+    """A response with many small deltas, an HTTP chunk for each event."""
+    vendor = VENDORS.get(dialect, Copilot)()  # whose chunks are OpenAI's
+    texts = tuple(f"tok{number % 1000} " for number in range(FLOOD_TOKENS))
+    events = vendor.speak(Said(texts=texts, output_tokens=FLOOD_TOKENS))
+    head = HEAD % vendor.stream_type.encode()
+    return head + b"".join(map(_chunk, events)) + b"0\r\n\r\n"
+
+
+def send_stamped(connection: socket.socket) -> None:
+    """Tokens that are the moment they were sent, in nanoseconds of the machine's clock."""
+    connection.sendall(HEAD % b"text/event-stream")
+    for _ in range(STAMPS):
+        time.sleep(STAMP_GAP_S)
+        connection.sendall(_event({"content": f"{time.perf_counter_ns()} "}))
+    connection.sendall(_event({}, "stop") + _chunk(b"data: [DONE]\n\n") + b"0\r\n\r\n")
+
+
+def serve(connection: socket.socket, answer: bytes) -> None:
     """Answer the requests of one connection until it is closed."""
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     received = b""
@@ -63,21 +95,24 @@ def serve(connection: socket.socket) -> None:
             received = body[length:]
             if head.startswith(b"GET"):
                 connection.sendall(MODELS)
+            elif STAMPED in body:
+                send_stamped(connection)
             elif b'"stream":true' in body.replace(b" ", b""):
-                connection.sendall(ANSWER)
+                connection.sendall(answer)
             else:
                 connection.sendall(UNSTREAMED)
 
 
 def main() -> None:
     """Serve until standard input ends."""
+    answer = write_flood(sys.argv[1]) if len(sys.argv) > 1 else ANSWER
     listening = socket.create_server(("127.0.0.1", 0))
     print(f"http://127.0.0.1:{listening.getsockname()[1]}/v1", flush=True)
 
     def accept() -> None:
         while True:
             connection, _ = listening.accept()
-            threading.Thread(target=serve, args=[connection], daemon=True).start()
+            threading.Thread(target=serve, args=[connection, answer], daemon=True).start()
 
     threading.Thread(target=accept, daemon=True).start()
     sys.stdin.read()

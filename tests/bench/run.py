@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ask.connection import Client
-from tests.bench import appends
+from tests.bench import appends, dialects, latency
 from tests.bench.measure import Command, Pairing, cpu, pair, resident_bytes, run_once, wall
 from tests.system.world import ASK, ROOT, World, open_world
 
@@ -112,6 +112,29 @@ def measure_llm(world: World, rounds: int) -> Iterator[Row]:
         "≥ 40× wall",
         pairing.ratio(wall) >= 40,
     )
+
+
+def measure_latency(world: World, rounds: int) -> Iterator[Row]:
+    """G4: a token's delay through the daemon against the provider's own stream."""
+    world.ok("warm")
+    median, worst, delays = latency.compare(world.env, rounds)
+    name = "a token's delay through the daemon, against httpx straight from the provider"
+    figure = f"{median:.2f}× ({delays.median * 1e6:.0f} µs)"
+    yield Row(name, figure, "≤ 1.25×", median <= 1.25)
+    figure = f"{worst:.2f}× ({delays.worst * 1e6:.0f} µs)"
+    yield Row("the same, the 99th of a hundred", figure, "≤ 1.6×", worst <= 1.6)
+
+
+def measure_dialects(rounds: int) -> Iterator[Row]:
+    """Events a second beside the bare socket, for each dialect."""
+    for dialect in dialects.DIALECTS:
+        rate = dialects.measure(dialect, rounds)
+        yield Row(
+            f"events read in `{dialect}`, against lines and JSON from a bare socket",
+            f"{rate.ratio:.2f}× ({rate.events:,.0f} a second)",
+            "reported",
+            None,
+        )
 
 
 def measure_appends() -> Iterator[Row]:
@@ -250,6 +273,8 @@ def measure_all(rounds: int) -> list[Row]:
             measure_client(world, rounds),
             measure_cold(world, max(5, rounds // 4)),
             measure_llm(world, max(5, rounds // 4)),
+            measure_latency(world, max(5, rounds // 4)),
+            measure_dialects(max(3, rounds // 8)),
             measure_appends(),
             measure_memory(world),
         ):
