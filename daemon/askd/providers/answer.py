@@ -127,7 +127,17 @@ class Answer:
         self._gap_at = trio.current_time() + self._limits.gap_s
         while True:
             while not self._ready:
-                await self._advance()
+                self._check_over()
+                try:
+                    if self._chunks is None:
+                        await self._open()
+                        self._gap_at = trio.current_time() + self._limits.gap_s
+                    else:
+                        await self._read(self._chunks)
+                except httpx.HTTPError as error:
+                    await self._fail(describe_trouble(self._endpoint, error), is_answer=False)
+                except ProviderError as error:
+                    await self._fail(error)
             event = self._ready.popleft()
             if isinstance(event, Failed):
                 await self._fail(restore_error(event.failure))
@@ -144,23 +154,13 @@ class Answer:
         self._state = "closed"
         await self._let_go(DRAIN_S if ended else 0)
 
-    async def _advance(self) -> None:
-        """Make something ready, or raise what the answer ends with."""
+    def _check_over(self) -> None:
+        """Raise what the answer ends with, when all that was ready is taken."""
         if self._error is not None:
             error, self._error, self._state = self._error, None, "closed"
             raise error
         if self._state in ("ended", "closed"):
             raise StopAsyncIteration
-        try:
-            if self._chunks is None:
-                await self._open()
-                self._gap_at = trio.current_time() + self._limits.gap_s
-            else:
-                await self._read(self._chunks)
-        except httpx.HTTPError as error:
-            await self._fail(describe_trouble(self._endpoint, error), is_answer=False)
-        except ProviderError as error:
-            await self._fail(error)
 
     async def _open(self) -> None:
         self._pass = await self._enter()
@@ -218,8 +218,9 @@ class Answer:
                 await self._judge(chunks, self._head + data)
             events = self._decoder.feed(data)
             if events:
-                self._gap_at = trio.current_time() + self._limits.gap_s
                 self._ready.extend(self._screen.feed(events))
+                if not self._ready:  # all of it is held back, but the server goes on
+                    self._gap_at = trio.current_time() + self._limits.gap_s
         if scope.cancelled_caught:
             self._raise_late(self._limits.gap_s)
 

@@ -37,13 +37,15 @@ class _Index:
     forms: tuple[str, ...] = ()  # sorted, for the search by prefix
     by_head: dict[str, tuple[str, ...]] = field(default_factory=dict)  # longest first
     heads: re.Pattern[str] | None = None  # the first SHORTEST characters of any
-    firsts: re.Pattern[str] | None = None  # the first _FIRST of any
-    ends: frozenset[str] = frozenset()  # what a piece may end with when a secret begins there
+    # The first _FIRST of any, or fewer of them at the end: where these are not, is no secret.
+    hints: re.Pattern[str] | None = None
+    starts: frozenset[str] = frozenset()  # the first character of any
     longest: int = 0
 
     def find(self, text: str, start: int) -> tuple[int, int] | None:
         """The first whole secret at or after `start`, the longest one there."""
-        assert self.heads is not None
+        if self.heads is None:
+            return None
         while (found := self.heads.search(text, start)) is not None:
             for form in self.by_head[found[0]]:
                 if text.startswith(form, found.start()):
@@ -54,6 +56,8 @@ class _Index:
     def find_beginning(self, text: str, start: int) -> int:
         """Where, at or after `start`, the rest of the text may be a secret's beginning."""
         for place in range(max(start, len(text) - self.longest + 1), len(text)):
+            if text[place] not in self.starts:
+                continue
             rest = text[place:]
             near = bisect_left(self.forms, rest)
             # Among the sorted, those that begin with `rest` follow it; itself is no beginning.
@@ -96,7 +100,7 @@ class KnownSecrets:
     def hide(self, text: str) -> str:
         """The text with every known secret replaced by `***`."""
         index = self._index
-        if index.firsts is None or index.firsts.search(text) is None:
+        if index.hints is None or index.hints.search(text) is None:
             return text
         pieces: list[str] = []
         place = 0
@@ -126,30 +130,25 @@ class StreamRedactor:
     """The same for a text that comes in pieces.
 
     However it is cut, what comes out is what `hide` makes of the whole.
+
+    Attributes:
+        held: what may be a secret's beginning.
     """
 
     def __init__(self, secrets: KnownSecrets) -> None:
         self._secrets = secrets
-        self._held = ""
+        self.held = ""
 
     def feed(self, text: str) -> str:
         """What may be shown now; a possible beginning of a secret at the end is held back."""
         index = self._secrets.index
-        if not self._held and (
-            index.firsts is None
-            or not (text[-1:] in index.ends or text[-2:] in index.ends or index.firsts.search(text))
-        ):
+        if not self.held and (index.hints is None or index.hints.search(text) is None):
             return text  # nearly always: no secret stands in it and none can begin at its end
-        return self._take(self._held + text, index)
-
-    @property
-    def holds(self) -> bool:
-        """Whether something is held back."""
-        return bool(self._held)
+        return self._take(self.held + text, index)
 
     def flush(self) -> str:
         """What was held back, at the end of the text."""
-        held, self._held = self._held, ""
+        held, self.held = self.held, ""
         return self._secrets.hide(held) if held else ""
 
     def _take(self, text: str, index: _Index) -> str:
@@ -158,10 +157,11 @@ class StreamRedactor:
         while True:
             # The first of both counts: a secret inside a longer, unfinished one must wait.
             hold = index.find_beginning(text, place)
-            found = index.find(text, place) if index.heads is not None else None
+            found = index.find(text, place)
             if found is None or found[0] >= hold:
-                self._held = text[hold:]
-                return "".join([*shown, text[place:hold]])
+                self.held = text[hold:]
+                shown.append(text[place:hold])
+                return "".join(shown)
             shown += (text[place : found[0]], MASK)
             place = found[1]
 
@@ -176,12 +176,14 @@ def _make_index(forms: set[str]) -> _Index:
     return _Index(
         forms=tuple(sorted(forms)),
         by_head=by_head,
-        heads=_compile(by_head),
-        firsts=_compile({form[:_FIRST] for form in forms}),
-        ends=frozenset(form[:length] for form in forms for length in range(1, _FIRST)),
+        heads=re.compile("|".join(sorted(map(re.escape, by_head)))),
+        hints=re.compile("|".join(sorted(_make_hints(forms)))),
+        starts=frozenset(form[0] for form in forms),
         longest=max(map(len, forms)),
     )
 
 
-def _compile(words: Iterable[str]) -> re.Pattern[str]:
-    return re.compile("|".join(sorted(map(re.escape, words))))
+def _make_hints(forms: set[str]) -> set[str]:
+    hints = {re.escape(form[:_FIRST]) for form in forms}
+    ends = {form[:length] for form in forms for length in range(1, _FIRST)}
+    return hints | {re.escape(end) + r"\Z" for end in ends}

@@ -33,12 +33,14 @@ class Screen:
         """The same events, without what must not be shown, and without those that say nothing."""
         shown: list[StreamEvent] = []
         for event in events:
-            match event:
-                case TextDelta(text):
+            if type(event) is TextDelta:  # by far the most of them, so it comes before the match
+                if self._reasoning.held:
                     self._flush_reasoning(shown)
-                    text = self._text.feed(text)
-                    if text:
-                        shown.append(event if text is event.text else TextDelta(text))
+                text = self._text.feed(event.text)
+                if text:
+                    shown.append(event if text is event.text else TextDelta(text))
+                continue
+            match event:
                 case ReasoningDelta(text):
                     self._flush_text(shown)
                     text = self._reasoning.feed(text)
@@ -70,11 +72,11 @@ class Screen:
         return shown
 
     def _flush_text(self, shown: list[StreamEvent]) -> None:
-        if self._text.holds:
+        if self._text.held:
             shown.append(TextDelta(self._text.flush()))
 
     def _flush_reasoning(self, shown: list[StreamEvent]) -> None:
-        if self._reasoning.holds:
+        if self._reasoning.held:
             shown.append(ReasoningDelta(self._reasoning.flush()))
 
     def _take_call(self, event: CallDelta, shown: list[StreamEvent]) -> None:
