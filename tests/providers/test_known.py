@@ -1,5 +1,7 @@
 """The table of providers that need no configuration."""
 
+from pathlib import Path
+
 from ask.protocol.names import CALLER_ENVIRONMENT, KEY_NAMES
 from askd.providers.addresses import is_loopback, read_host
 from askd.providers.known import DIALECT_ADDRESSES, KNOWN, known_config
@@ -24,3 +26,13 @@ def test_a_known_provider_is_not_a_configured_one() -> None:
     config = known_config(KNOWN["anthropic"])
     assert (config.dialect, config.api_key_env) == ("anthropic", "ANTHROPIC_API_KEY")
     assert not config.is_configured
+
+
+def test_the_page_of_providers_has_the_same_table() -> None:
+    page = Path(__file__).parents[2] / "docs" / "reference" / "providers.md"
+    rows = [line for line in page.read_text().splitlines() if line.startswith("| `")]
+    for each in KNOWN.values():
+        row = f"| `{each.name}` | `{each.dialect}` | `{each.base_url}`"
+        (found,) = [line for line in rows if line.startswith(row)]
+        assert f"`{each.key_env}`" in found or each.key_env is None
+        assert f"`{each.address_env}`" in found or each.address_env is None
