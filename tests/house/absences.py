@@ -17,7 +17,9 @@ TRIO_STARTERS = {"open_process", "run_process"}
 HTTP = "httpx"
 MAY_KNOW_HTTP = {
     "askd.providers.transport",
-    "askd.providers.bodies",  # reads what the transport has opened, and opens nothing
+    "askd.providers.answer",  # this and the next read what the transport has opened
+    "askd.providers.bodies",
+    "askd.providers.trouble",  # puts its errors in words
 }
 HTTP_OPENERS = {"AsyncClient", "Client", "get", "post", "put", "request", "stream"}
 OPENS_HTTP = "askd.providers.transport"

@@ -13,7 +13,7 @@ from askd.errors import RateLimited
 from askd.providers.base import Endpoint
 from askd.providers.limiter import FEWEST, MOST, Enter, Gate, Limiter, Refuse, Wait
 
-WORK = Endpoint(provider="work", base_url="http://work/v1")
+WORK = Endpoint(provider="work", base_url="http://host/v1")
 OTHER = Endpoint(provider="other", base_url="http://other/v1")
 MOVED = Endpoint(provider="work", base_url="http://elsewhere/v1")
 

@@ -1,6 +1,7 @@
 """Everything that can be wrong on the way, on real sockets: one sentence, and what to do."""
 
 import socket
+import ssl
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -289,3 +290,12 @@ def test_reason_is_found_below_groups_and_circles() -> None:
 def test_socket_is_named_by_its_path() -> None:
     where = Endpoint(provider="work", base_url="http://localhost/v1", unix_socket="/run/x.sock")
     assert "/run/x.sock" in describe_trouble(where, httpx.ConnectError("gone")).message
+
+
+def test_certificate_that_is_wrong_in_a_rare_way() -> None:
+    rare = ssl.SSLCertVerificationError(1, "certificate verify failed")
+    rare.verify_code, rare.verify_message = 26, "unsupported certificate purpose"
+    error = chained(httpx.ConnectError("x"), rare)
+    assert isinstance(error, httpx.ConnectError)
+    sentence = describe_trouble(WHERE, error).message
+    assert sentence.endswith("is refused (unsupported certificate purpose): see `ca_file`")
