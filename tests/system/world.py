@@ -112,11 +112,14 @@ class Running:
 
 
 class ModelServer:
-    """The scripted OpenAI-Chat server as a process of its own."""
+    """A scripted server as a process of its own: OpenAI-Chat's, or with a dialect a vendor's."""
 
-    def __init__(self, *options: str) -> None:
+    def __init__(self, *options: str, dialect: str | None = None) -> None:
+        program = (
+            ["tests.fakes.chat_server"] if dialect is None else ["tests.fakes.vendors", dialect]
+        )
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.fakes.chat_server", "--watch-stdin", *options],
+            [sys.executable, "-m", *program, "--watch-stdin", *options],
             cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
