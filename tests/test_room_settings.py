@@ -50,6 +50,13 @@ def test_what_is_said_of_a_model() -> None:
     assert (manners.temperature, manners.stop, manners.effort) == (0.5, ("END",), "low")
     assert (manners.images, manners.system_as_user, manners.schema) == (True, True, False)
     assert manners.tools
+    assert found.tools is None  # not said: its provider may know
+
+
+def test_what_is_said_of_tools_is_not_what_is_believed() -> None:
+    for said in (True, False):
+        found = read_models(parse_settings(f'[models."a/b"]\ntools = {str(said).lower()}', "c"))
+        assert (found["a/b"].tools, found["a/b"].manners.tools) == (said, said)
 
 
 def test_the_embedded_model() -> None:
