@@ -117,6 +117,14 @@ async def test_cut_before_anything_was_shown_is_tried_again(autojump_clock: Mock
     assert "cut before its end" in scene.reports[0][1]
 
 
+async def test_count_alone_shows_nothing(autojump_clock: MockClock) -> None:
+    counted = chat_answers.usage(prompt=10, completion=0)
+    broken = chat_answers.event({"error": {"message": "overloaded", "type": "overloaded_error"}})
+    scene = Scene(stream_of(counted, broken), stream_of(counted), good())
+    assert text_of(await scene.ask()) == "Hello"
+    assert len(scene.reports) == 2
+
+
 async def test_error_event_before_anything_was_shown_is_tried_again(
     autojump_clock: MockClock,
 ) -> None:
@@ -386,6 +394,19 @@ async def test_one_limit_slows_everyone(status: int, autojump_clock: MockClock) 
     assert arrived == pytest.approx([20] * 7)
     waits = [text for kind, text in scene.reports if kind == "waiting"]
     assert waits[0] == "work had too many requests; waiting 20 s as it asks"
+
+
+async def test_long_answer_does_not_hold_the_gate(autojump_clock: MockClock) -> None:
+    def slow() -> httpx.Response:
+        return stream_of(chunk({"content": "a"}), 100.0, chunk({}, finish="stop"), DONE)
+
+    scene = Scene(refuse(429, retry_after="20"), *[slow() for _ in range(8)])
+    async with trio.open_nursery() as nursery:  # the askers; each ends by itself
+        for _ in range(8):
+            nursery.start_soon(scene.ask)
+            await wait_all_tasks_blocked()
+    # That they are answered at all is the verdict: all were asked in the same moment.
+    assert trio.current_time() == pytest.approx(20 + 100)
 
 
 async def test_wait_at_the_gate_ends_with_the_total(autojump_clock: MockClock) -> None:

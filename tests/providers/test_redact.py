@@ -61,6 +61,28 @@ def test_only_a_possible_beginning_is_held_back() -> None:
     assert redactor.flush() == ""
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("abcdefgh-ijklmnop", "***"),  # the outer one, though the inner one is whole before it
+        ("abcdefgh-ijklmno!", "abcd***lmno!"),
+        ("abcdefgh-ijk", "abcd***"),
+        ("efgh-ijklm", "***lm"),
+        ("12345678", "***"),
+        ("1234567890", "***"),  # the longer one of those that begin alike
+        ("123456789!", "***9!"),
+        ("1234567812345678", "******"),
+    ],
+)
+def test_secrets_inside_each_other(text: str, expected: str) -> None:
+    known = KnownSecrets(["abcdefgh-ijklmnop", "efgh-ijk", "12345678", "1234567890"])
+    assert known.hide(text) == expected
+    for cut in range(len(text) + 1):
+        redactor = StreamRedactor(known)
+        shown = redactor.feed(text[:cut]) + redactor.feed(text[cut:]) + redactor.flush()
+        assert shown == expected
+
+
 def test_secret_that_becomes_known_in_mid_stream() -> None:
     known = KnownSecrets()
     redactor = StreamRedactor(known)
