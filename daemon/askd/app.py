@@ -31,6 +31,7 @@ from askd.jobs.worker import Worker
 from askd.logs import configure_log
 from askd.owner import AlreadyOwned, OwnerNote, Ownership, own_when_free
 from askd.providers.auth import Auth
+from askd.providers.redact import KnownSecrets
 from askd.providers.registry import Models
 from askd.room_settings import read_local, read_models, read_providers
 from askd.server import wire
@@ -62,15 +63,20 @@ log = logging.getLogger("askd")
 def run() -> int:
     """`askd run`: serve until told to stop; answer the exit code."""
     environment = read_environment()
-    configure_log(environment.log_level)
+    secrets = KnownSecrets(
+        value for name, value in environment.keys.items() if name.endswith("_KEY")
+    )
+    configure_log(environment.log_level, hide=secrets.hide)
     try:
-        return trio.run(serve, environment)
-    except (AskdError, ExceptionGroup) as error:
+        return trio.run(serve, environment, secrets)
+    except Exception as error:
         leaves = list(find_leaves(error))
         known = [each for each in leaves if isinstance(each, AskdError)]
         if len(known) < len(leaves):
-            raise  # what nobody foresaw is to be seen whole
-        print(f"askd: {known[0].message}", file=sys.stderr)
+            # What nobody foresaw is to be seen whole, but for what no log may hold.
+            log.critical("askd ends by a fault of its own.", exc_info=error)
+            return outcome.FAILED
+        print(f"askd: {secrets.hide(known[0].message)}", file=sys.stderr)
         return known[0].code
 
 
@@ -86,7 +92,7 @@ def check_config() -> int:
     return outcome.DONE
 
 
-async def serve(environment: Environment) -> int:
+async def serve(environment: Environment, secrets: KnownSecrets) -> int:
     """Own the data directory and serve; answer the exit code."""
     os.umask(0o077)
     paths = environment.paths
@@ -94,7 +100,7 @@ async def serve(environment: Environment) -> int:
     notifier = find_notifier(environment.systemd, pid=pid)
     passed = find_activated_socket(environment.systemd, pid=pid)
     settings = read_settings(paths.config_file)
-    configure_log(environment.log_level or settings.log.level)
+    configure_log(environment.log_level or settings.log.level, hide=secrets.hide)
     try:
         # Clients come to the socket that systemd holds: whoever was started by hand makes way.
         is_promised = passed is not None and await ask_to_drain(paths.owner_file, wait_s=DRAIN_S)
@@ -113,7 +119,14 @@ async def serve(environment: Environment) -> int:
                 boot_id=str(uuid.uuid4()),
                 capabilities=list(CAPABILITIES),
             )
-            application = Application(environment, settings, identity, door, notifier)
+            application = Application(
+                environment,
+                settings,
+                identity=identity,
+                door=door,
+                notifier=notifier,
+                secrets=secrets,
+            )
             await application.run(ownership, is_activated=passed is not None)
         finally:
             door.close()
@@ -127,12 +140,15 @@ class Application:
         self,
         environment: Environment,
         settings: Settings,
+        *,
         identity: HelloResult,
         door: Door,
         notifier: Notifier,
+        secrets: KnownSecrets,
     ) -> None:
         paths = environment.paths
         self._environment = environment
+        self._secrets = secrets
         self._identity = identity
         self._door = door
         self._notifier = notifier
@@ -147,6 +163,7 @@ class Application:
             child_env=environment.child_env,
             directory=paths.data,
             cache=paths.state / "models.json",
+            secrets=secrets,
         )
         self._auth = Auth(lambda: self._models.credentials, new_id=_new_id)
         self._apply(settings)
@@ -180,7 +197,8 @@ class Application:
         )
 
     def _apply(self, settings: Settings) -> None:
-        configure_log(self._environment.log_level or settings.log.level)
+        level = self._environment.log_level or settings.log.level
+        configure_log(level, hide=self._secrets.hide)
         self._models.configure(
             providers=read_providers(settings),
             default_model=self._environment.model or settings.default_model,

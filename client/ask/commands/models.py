@@ -60,7 +60,7 @@ def list_command(as_json: bool) -> None:
 @models_command.command(
     "refresh",
     cls=Command,
-    examples=[Example("ask models refresh")],
+    examples=[Example("ask models refresh"), Example("ask models refresh --json")],
     codes=[errors.NO_DAEMON],
 )
 @json_option
