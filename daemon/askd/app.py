@@ -30,9 +30,9 @@ from askd.jobs.kinds import make_kinds
 from askd.jobs.worker import Worker
 from askd.logs import configure_log
 from askd.owner import AlreadyOwned, OwnerNote, Ownership, own_when_free
-from askd.providers.auth import Auth
+from askd.providers.credentials.auth import Auth
+from askd.providers.models.registry import Models
 from askd.providers.redact import KnownSecrets
-from askd.providers.registry import Models
 from askd.room_settings import read_local, read_models, read_providers
 from askd.server import wire
 from askd.server.house import House

@@ -6,8 +6,8 @@ meet, for `app` to hand down. It reads no file.
 
 from askd.providers.base import Manners, Price
 from askd.providers.known import DIALECT_ADDRESSES, KNOWN, ProviderConfig
-from askd.providers.limits import ModelConfig
 from askd.providers.local import LocalConfig
+from askd.providers.models.limits import ModelConfig
 from askd.settings import ModelSettings, ProviderSettings, Settings
 
 

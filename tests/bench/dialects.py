@@ -18,9 +18,9 @@ from urllib.parse import urlsplit
 import trio
 
 from askd.core.items import Text, UserMessage
-from askd.providers import dialects
 from askd.providers.base import Dialect, Endpoint, ModelRequest, TextDelta
-from askd.providers.transport import Transport
+from askd.providers.http.transport import Transport
+from askd.providers.models import dialects
 from tests.bench.provider import FLOOD_TOKENS
 from tests.system.world import ROOT
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from askd.providers.base import Endpoint, HttpCall
-from askd.providers.credentials import Credentials
+from askd.providers.credentials.credentials import Credentials
 from askd.providers.known import ProviderConfig
 from askd.providers.redact import KnownSecrets
 from tests.fakes.sign_in_servers import Said, Server

@@ -19,8 +19,7 @@ from ask.protocol import CAPABILITIES, PROTOCOL
 from ask.protocol.messages import ConfigReadResult, DaemonStatus, HelloResult
 from askd.core.events import Event
 from askd.errors import AskdError, BadConfig, NotFound
-from askd.providers.base import Model
-from askd.providers.credentials import Caller
+from askd.providers.base import Caller, Model
 from askd.server import wire
 from askd.server.connection import Connection
 from askd.server.dispatch import Dispatch

@@ -24,6 +24,7 @@ from askd.core.outcome import Usage
 from askd.errors import NotConfigured, Refused, UnknownModel
 from askd.providers.base import (
     CallDelta,
+    Caller,
     Ended,
     Limits,
     Manners,
@@ -35,7 +36,6 @@ from askd.providers.base import (
     TextDelta,
     UsageReported,
 )
-from askd.providers.credentials import Caller
 
 Step = str | StreamEvent | Exception | trio.Event | float
 """A fragment of text, an event, an error to raise, something to wait for, seconds to wait."""

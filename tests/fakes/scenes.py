@@ -12,8 +12,8 @@ import trio
 
 from askd.core.items import Text, UserMessage
 from askd.providers.base import Endpoint, ModelRequest, StreamEvent, TextDelta, TimeLimits
-from askd.providers.openai_chat import OpenAIChat
-from askd.providers.transport import Transport
+from askd.providers.codecs.openai_chat import OpenAIChat
+from askd.providers.http.transport import Transport
 from tests.fakes.chat_answers import say
 
 CODEC = OpenAIChat("work")

@@ -10,8 +10,8 @@ import trio.testing
 
 from askd.errors import ProviderError, UnknownModel
 from askd.providers.base import Dialect, Endpoint
-from askd.providers.dialects import Question
-from askd.providers.inventory import Inventory
+from askd.providers.models.dialects import Question
+from askd.providers.models.inventory import Inventory
 
 Json = dict[str, Any]
 

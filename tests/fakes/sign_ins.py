@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 import trio
 
 from askd.errors import NotConfigured, NotFound, RequestError
-from askd.providers.auth import Begun, Changed, CredentialState
-from askd.providers.logins import SignedIn
-from askd.providers.registry import Caller
+from askd.providers.base import Caller
+from askd.providers.credentials.auth import Begun, Changed, CredentialState
+from askd.providers.credentials.logins import SignedIn
 
 SECRET_WORD = "sk-canary"
 """What every key of a test begins with, so that one that gets out is seen."""

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from askd.core.items import Text, UserMessage
-from askd.providers import dialects
 from askd.providers.base import Codec, Dialect, Endpoint, ModelRequest
+from askd.providers.models import dialects
 from tests.fakes.vendor import Said, Vendor
 from tests.fakes.vendor_anthropic import Anthropic
 from tests.fakes.vendor_copilot import Copilot

@@ -18,8 +18,8 @@ from askd.core.outcome import Usage
 from askd.errors import ProviderError
 from askd.providers.assemble import Assembler
 from askd.providers.base import Codec, StreamEvent, TimeLimits
-from askd.providers.retry import RetryRules
-from askd.providers.transport import Transport
+from askd.providers.http.retry import RetryRules
+from askd.providers.http.transport import Transport
 from tests.fakes.fault_network import Fault, FaultNetwork, FaultTransport, Framing, Kind, Wire
 from tests.faults.recordings import CALL, REQUEST, TEXT, Recording
 

@@ -23,7 +23,7 @@ from askd.providers.base import (
     TextDelta,
     TimeLimits,
 )
-from askd.providers.transport import Transport
+from askd.providers.http.transport import Transport
 from tests.fakes.fault_network import Framing, Kind
 from tests.faults.recordings import RECORDINGS, REQUEST, Recording
 from tests.faults.sweep import Ask, ask_properly, sweep

@@ -16,13 +16,13 @@ TRIO_STARTERS = {"open_process", "run_process"}
 
 HTTP = "httpx"
 MAY_KNOW_HTTP = {
-    "askd.providers.transport",
-    "askd.providers.answer",  # this and the next read what the transport has opened
-    "askd.providers.bodies",
-    "askd.providers.trouble",  # puts its errors in words
+    "askd.providers.http.transport",
+    "askd.providers.http.answer",  # this and the next read what the transport has opened
+    "askd.providers.http.bodies",
+    "askd.providers.http.trouble",  # puts its errors in words
 }
 HTTP_OPENERS = {"AsyncClient", "Client", "get", "post", "put", "request", "stream"}
-OPENS_HTTP = "askd.providers.transport"
+OPENS_HTTP = "askd.providers.http.transport"
 
 
 def find_waiting_core(name: str, source: str) -> list[str]:

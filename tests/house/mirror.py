@@ -35,9 +35,9 @@ UNMIRRORED_TESTS: dict[str, str] = {
     "store/test_crash.py": "the whole room, killed at any moment",
     "store/test_disk_faults.py": "the whole room on a disk that fails",
     "sessions/test_with_store.py": "sessions and jobs on the real log",
-    "providers/test_official_anthropic.py": "the vendor's package beside the whole codec",
-    "providers/test_official_ollama.py": "the vendor's package beside the whole codec",
-    "providers/test_official_openai.py": "the vendor's package beside both codecs",
+    "providers/codecs/test_official_anthropic.py": "the vendor's package beside the whole codec",
+    "providers/codecs/test_official_ollama.py": "the vendor's package beside the whole codec",
+    "providers/codecs/test_official_openai.py": "the vendor's package beside both codecs",
     "client/test_processes.py": "ask as a whole, in processes: ask/__main__.py and all behind it",
     "client/fast/test_guards.py": "what the whole fast path loads and calls",
 }

@@ -12,10 +12,10 @@ from trio.testing import wait_all_tasks_blocked
 from askd.core.items import Text, UserMessage
 from askd.errors import AskdError, NotConfigured, Unavailable
 from askd.providers.base import Endpoint, ModelRequest, TextDelta
+from askd.providers.codecs.openai_chat import OpenAIChat
+from askd.providers.http.retry import RetryRules
+from askd.providers.http.transport import Transport
 from askd.providers.local import LocalConfig, LocalModel
-from askd.providers.openai_chat import OpenAIChat
-from askd.providers.retry import RetryRules
-from askd.providers.transport import Transport
 from tests.fakes.model_program import PROGRAM
 
 PATIENCE_S = 20.0

@@ -18,9 +18,9 @@ import trio
 from askd.core.items import AssistantMessage, Item, Text, UserMessage, join_text
 from askd.core.outcome import Stop, Usage
 from askd.errors import Overflowed, Unauthenticated
-from askd.providers import dialects
 from askd.providers.assemble import Assembler
 from askd.providers.base import Dialect, Endpoint, ModelRequest
+from askd.providers.http.transport import Transport
 from askd.providers.local import (
     SERVER_PROGRAM,
     WEIGHTS_FILE,
@@ -29,7 +29,7 @@ from askd.providers.local import (
     LocalConfig,
     LocalModel,
 )
-from askd.providers.transport import Transport
+from askd.providers.models import dialects
 from tests.system.world import open_world
 
 pytestmark = pytest.mark.skipif(

@@ -16,8 +16,7 @@ from askd.core.items import AssistantMessage, Blob, Part, Text, UserMessage, joi
 from askd.core.titling import clean_title, title_from
 from askd.errors import AskdError
 from askd.providers.assemble import Assembler
-from askd.providers.base import ModelRequest
-from askd.providers.credentials import Caller
+from askd.providers.base import Caller, ModelRequest
 from askd.sessions.needs import ModelSource, SessionStore, TitleMode
 from askd.store.log import ClaimedJob
 

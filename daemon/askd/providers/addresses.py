@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 from askd.errors import NotConfigured
 from askd.providers.base import Endpoint
+from askd.providers.http.proxies import find_proxy
 from askd.providers.known import ProviderConfig
-from askd.providers.proxies import find_proxy
 
 OPENAI_URL = "https://api.openai.com/v1"
 

@@ -24,6 +24,14 @@ OPENING = "(The earlier part of this conversation is not shown.)"
 """What the user says first where a view begins with an answer and the dialect minds that."""
 
 
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks: an allow-listed environment, and keys that live for one turn."""
+
+    env: Mapping[str, str] = field(default_factory=dict)
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
     """One completion, asked of any dialect. None: not said, the provider decides.

@@ -8,17 +8,16 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ask.protocol.messages import ConfigReadResult, DaemonStatus, HelloResult
-from askd.providers.auth import Begun, Changed, CredentialState
-from askd.providers.base import Model
-from askd.providers.logins import SignedIn
-from askd.providers.registry import Caller
+from askd.providers.base import Caller, Model
+from askd.providers.credentials.auth import Begun, Changed, CredentialState
+from askd.providers.credentials.logins import SignedIn
 from askd.sessions.admission import Admission
 from askd.sessions.registry import Sessions
 from askd.store.queries import Reader
 
 
 class ModelLister(Protocol):
-    """Knows which models there are; `providers.registry.Models` does."""
+    """Knows which models there are; `providers.models.registry.Models` does."""
 
     async def resolve(self, name: str | None, caller: Caller) -> Model:
         """The model of that name, or the one that answers when none is given."""
@@ -41,7 +40,7 @@ class ModelLister(Protocol):
 
 
 class SignIns(Protocol):
-    """Keeps credentials and signs in; `providers.auth.Auth` does.
+    """Keeps credentials and signs in; `providers.credentials.auth.Auth` does.
 
     No answer of it holds a credential. It raises `RequestError` for an unknown provider.
     """

@@ -31,7 +31,7 @@ from askd.core.events import Event, TurnOptions, encode_body
 from askd.core.items import Blob, Part, Text
 from askd.errors import AskdError
 from askd.providers.base import Model, Price
-from askd.providers.catalog import find_aliases
+from askd.providers.models.catalog import find_aliases
 from askd.sessions.hub import Delta, Progress, Published, TurnUnsaved
 from askd.sessions.live import LiveSession, TurnStatus
 from askd.sessions.streaming import LiveText

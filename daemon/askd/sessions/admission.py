@@ -17,8 +17,7 @@ from askd.core.items import Blob, Part, UserMessage
 from askd.core.outcome import NO_DAEMON
 from askd.core.tokens import estimate_tokens
 from askd.errors import AskdError, Busy, RequestError, TooLarge
-from askd.providers.base import Model
-from askd.providers.credentials import Caller
+from askd.providers.base import Caller, Model
 from askd.sessions.contents import explain_blindness, has_images
 from askd.sessions.live import LiveSession
 from askd.sessions.offload import offload_bodies

@@ -25,8 +25,7 @@ from askd.core.turn import (
 )
 from askd.errors import AskdError, Refused, TooLarge, find_leaves
 from askd.providers.assemble import Assembler
-from askd.providers.base import Model, ModelRequest
-from askd.providers.credentials import Caller
+from askd.providers.base import Caller, Model, ModelRequest
 from askd.sessions.contents import ReadBlob, resolve_blobs
 from askd.sessions.live import LiveSession
 from askd.sessions.needs import Means, Report

@@ -20,7 +20,7 @@ from askd.core.outcome import FAILED, STORAGE, Outcome
 from askd.core.pairs import Fault
 from askd.core.turn import Input, Interrupted
 from askd.errors import NotFound
-from askd.providers.credentials import Caller
+from askd.providers.base import Caller
 from askd.sessions.endings import Waiting, end_turn
 from askd.sessions.hub import Delta, Hub, Subscriber, TextKind, TurnUnsaved
 from askd.sessions.mailbox import Mailbox

@@ -1,6 +1,6 @@
 """What sessions need from the rooms below, and no more of them than that.
 
-The real ones are `store.queries.Reader` and `providers.registry.Models`; tests
+The real ones are `store.queries.Reader` and `providers.models.registry.Models`; tests
 bring their own that keep the same promises.
 """
 
@@ -12,8 +12,7 @@ from typing import Literal, Protocol
 import trio
 
 from askd.core.events import Event
-from askd.providers.base import Model, ModelRequest, StreamEvent
-from askd.providers.credentials import Caller
+from askd.providers.base import Caller, Model, ModelRequest, StreamEvent
 from askd.store.log import KnownKey, Log, Partial
 from askd.store.projection import ConversationRow
 from askd.tools.registry import Registry

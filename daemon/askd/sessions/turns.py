@@ -40,8 +40,7 @@ from askd.core.turn import (
     Turn,
 )
 from askd.errors import AskdError, StorageFailed
-from askd.providers.base import Model
-from askd.providers.credentials import Caller
+from askd.providers.base import Caller, Model
 from askd.sessions.completion import Completion, Setting
 from askd.sessions.contents import ReadBlob
 from askd.sessions.hub import Progress

@@ -9,8 +9,8 @@ import pytest
 import trio
 
 from ask.protocol.messages import AuthSet, AuthWait
-from askd.providers.auth import Auth
-from askd.providers.credentials import Credentials
+from askd.providers.credentials.auth import Auth
+from askd.providers.credentials.credentials import Credentials
 from askd.providers.redact import KnownSecrets
 from askd.server.dispatch import Dispatch
 from tests.fakes.house import Refused, open_server

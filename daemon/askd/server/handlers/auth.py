@@ -16,7 +16,7 @@ from ask.protocol.messages import (
     AuthWait,
     AuthWaitResult,
 )
-from askd.providers.registry import Caller
+from askd.providers.base import Caller
 from askd.server import wire
 from askd.server.house import House
 from askd.server.peer import Peer

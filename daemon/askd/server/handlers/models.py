@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from ask.protocol.messages import ModelList, ModelPage
 from askd.errors import ProviderError, UnknownModel
-from askd.providers.registry import Caller
+from askd.providers.base import Caller
 from askd.server import wire
 from askd.server.house import House
 from askd.server.peer import Peer

@@ -1,0 +1,131 @@
+"""The dialect "openai-chat": OpenAI's Chat Completions and all that imitate it.
+
+A pure codec: requests to bytes here and in `chat_messages`, bytes to stream
+events in `chat_stream`. It opens nothing and tries nothing again. What one
+server wants otherwise than the next is a `Rules` value, made from the address.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from askd.errors import ProviderError
+from askd.providers.addresses import is_openai, read_host
+from askd.providers.base import Endpoint, HttpCall, ModelRequest
+from askd.providers.codecs.answer_schemas import SCHEMA_NAME, instruct, is_native, is_strict
+from askd.providers.codecs.chat_messages import encode_messages
+from askd.providers.codecs.chat_stream import ChatDecoder
+from askd.providers.codecs.lenient import Json, read_text
+from askd.providers.codecs.sent_calls import NINE_IDS, USUAL_IDS
+from askd.providers.refusals import read_refusal
+
+HEADERS = {"content-type": "application/json", "accept": "text/event-stream"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What one server wants otherwise than the next.
+
+    Attributes:
+        limit_field: the field that caps the output: OpenAI's own newer models take only
+            `max_completion_tokens`, most other servers know only `max_tokens`.
+        call_ids: the ids of calls that it takes.
+        is_openrouter: it understands `usage: {include}` and `reasoning: {effort}`, and says
+            what an answer cost, in US dollars.
+        is_llama_cpp: it gives `chat_template_kwargs` to the model's template.
+    """
+
+    limit_field: str = "max_tokens"
+    call_ids: re.Pattern[str] = USUAL_IDS
+    is_openrouter: bool = False
+    is_llama_cpp: bool = False
+
+
+class OpenAIChat:
+    """The codec for one provider. `provider` stands in its errors' sentences."""
+
+    dialect = "openai-chat"
+
+    def __init__(self, provider: str, rules: Rules | None = None) -> None:
+        self._provider = provider
+        self._rules = rules or Rules()
+
+    def encode(self, request: ModelRequest) -> HttpCall:
+        """The streaming call that asks for this completion."""
+        rules, schema = self._rules, request.schema
+        in_words = schema is not None and not is_native(schema)
+        system = instruct(request.system, schema) if schema and in_words else request.system
+        messages = encode_messages(
+            request, provider=self._provider, system=system, call_ids=rules.call_ids
+        )
+        body: Json = {
+            "model": request.model,
+            "messages": messages,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
+        if request.tools:
+            body["tools"] = [{"type": "function", "function": dict(t)} for t in request.tools]
+        if request.temperature is not None:
+            body["temperature"] = request.temperature
+        if request.max_output_tokens is not None:
+            body[rules.limit_field] = request.max_output_tokens
+        if request.stop:
+            body["stop"] = list(request.stop)
+        if schema is not None and not in_words:
+            body["response_format"] = encode_format(schema)
+        body |= _encode_effort(request, rules)
+        if rules.is_openrouter:
+            body["usage"] = {"include": True}
+        return HttpCall(
+            method="POST", path="/chat/completions", body=write_body(body), headers=HEADERS
+        )
+
+    def decoder(self, request: ModelRequest) -> ChatDecoder:
+        """A fresh decoder for one answer."""
+        return ChatDecoder(self._provider, reads_cost=self._rules.is_openrouter)
+
+    def read_error(self, status: int, headers: Mapping[str, str], body: bytes) -> ProviderError:
+        """The error that an answer with an error status means."""
+        return read_refusal(self._provider, status, headers, body)
+
+
+def codec_for(endpoint: Endpoint) -> OpenAIChat:
+    """The codec as this endpoint understands it."""
+    return OpenAIChat(endpoint.provider, find_rules(endpoint))
+
+
+def find_rules(endpoint: Endpoint) -> Rules:
+    """What is known of the server at this address."""
+    host = read_host(endpoint.base_url) or ""
+    is_azure = host.endswith(".azure.com")
+    return Rules(
+        limit_field="max_completion_tokens" if is_openai(endpoint) or is_azure else "max_tokens",
+        call_ids=NINE_IDS if host.endswith("mistral.ai") else USUAL_IDS,
+        is_openrouter=host.endswith("openrouter.ai") or endpoint.provider == "openrouter",
+        is_llama_cpp=endpoint.dialect == "local",
+    )
+
+
+def encode_format(schema: Mapping[str, object]) -> Json:
+    """`response_format` for a schema that can be sent as one."""
+    named = {"name": SCHEMA_NAME, "schema": dict(schema), "strict": is_strict(schema)}
+    return {"type": "json_schema", "json_schema": named}
+
+
+def write_body(body: Json) -> bytes:
+    """The bytes of a request; half characters, which a log may hold, become U+FFFD."""
+    return read_text(json.dumps(body, ensure_ascii=False, separators=(",", ":"))).encode()
+
+
+def _encode_effort(request: ModelRequest, rules: Rules) -> Json:
+    if request.effort is None:
+        return {}
+    if rules.is_openrouter:
+        return {"reasoning": {"effort": request.effort}}
+    if rules.is_llama_cpp:
+        # A template either thinks or not; the few that know more read the word itself.
+        word = {} if request.effort == "none" else {"reasoning_effort": request.effort}
+        return {"chat_template_kwargs": {"enable_thinking": request.effort != "none", **word}}
+    return {"reasoning_effort": request.effort}

@@ -1,0 +1,1 @@
+"""Whose credential goes to which server: keys, files, commands and sign-ins."""

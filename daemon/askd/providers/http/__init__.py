@@ -1,0 +1,1 @@
+"""The one way out: connections, time limits, retries, rate limits; no secret comes back in."""

@@ -1,0 +1,327 @@
+"""HTTP for every dialect: the only module that opens a connection to a provider.
+
+It sends a codec's call to an endpoint and yields decoded events, within time
+limits on events, with retries before anything was shown and never after it.
+It follows no redirect, keeps no cookie, reads no environment, asks for no
+compression (a small bomb of gzip is 400 MB of memory) and decodes none, and
+lets no known secret into an event or a sentence.
+"""
+
+import http.cookiejar
+import json
+import random
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+import trio
+
+from askd import __version__
+from askd.errors import BadAnswer, ProviderError, RateLimited, Unavailable
+from askd.providers.base import (
+    Codec,
+    Endpoint,
+    HttpCall,
+    ModelRequest,
+    Progress,
+    StreamEvent,
+    TimeLimits,
+)
+from askd.providers.http.answer import ERROR_BODY_LIMIT_BYTES, Answer, Renew
+from askd.providers.http.bodies import find_compression, read_body
+from askd.providers.http.certificates import load_certificates
+from askd.providers.http.limiter import Limiter
+from askd.providers.http.retry import RetryRules, read_retry_after, read_retry_words
+from askd.providers.http.screen import Screen
+from askd.providers.http.trouble import describe_trouble
+from askd.providers.redact import KnownSecrets
+
+JSON_BODY_LIMIT_BYTES = 8 << 20
+"""Of a listing; the largest one known is about 1 MiB."""
+
+REPLY_LIMIT_BYTES = 256 * 1024
+"""Of a reply to a sign-in; tokens are some kilobytes."""
+
+ERROR_BODY_S = 5.0
+"""How long to wait for an error's body; its status says the most."""
+
+CLOSE_S = 5.0
+
+SECRET_HEADERS = ("auth", "key", "token", "secret", "cookie")
+"""A header with one of these in its name holds a secret."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """A whole answer, whatever its status. `headers`: names in lower case."""
+
+    status: int
+    headers: Mapping[str, str] = field(repr=False)
+    body: bytes = field(repr=False)
+
+
+class Transport:
+    """Connections to providers, kept open between prompts.
+
+    Args:
+        limits: the time limits of an answer.
+        rules: how often to try.
+        secrets: what nobody may see; it learns the keys that it sends.
+        chance: a random number from 0 to 1, for the jitter.
+        now: unix seconds, to read a `retry-after` date and to say `retry_at`.
+        mock: an httpx transport that is used for everything; tests have one.
+    """
+
+    def __init__(
+        self,
+        *,
+        limits: TimeLimits | None = None,
+        rules: RetryRules | None = None,
+        secrets: KnownSecrets | None = None,
+        chance: Callable[[], float] = random.random,
+        now: Callable[[], float] = time.time,
+        mock: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self.limits = limits or TimeLimits()
+        self.rules = rules or RetryRules()
+        self.limiter = Limiter(now=now)
+        self.chance = chance
+        self._secrets = KnownSecrets() if secrets is None else secrets
+        self._now = now
+        self._mock = mock
+        self._clients: dict[tuple[str | None, ...], httpx.AsyncClient] = {}
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        clients, self._clients = self._clients, {}
+        with trio.CancelScope(deadline=trio.current_time() + CLOSE_S, shield=True):
+            for client in clients.values():
+                await client.aclose()
+
+    @asynccontextmanager
+    async def stream(
+        self,
+        endpoint: Endpoint,
+        codec: Codec,
+        request: ModelRequest,
+        *,
+        progress: Progress,
+        limits: TimeLimits | None = None,
+        renew: Renew | None = None,
+    ) -> AsyncIterator[AsyncIterator[StreamEvent]]:
+        """Ask, and iterate over the answer's events; leaving the block closes the connection.
+
+        The iterator ends only after `Ended`. An error inside the stream is
+        raised, so `Failed` never comes out. `renew` is called once, if the key
+        is refused before anything was shown.
+
+        Raises:
+            ProviderError: from the iterator, as the subclass that it is.
+        """
+        answer = Answer(
+            self,
+            endpoint=endpoint,
+            codec=codec,
+            request=request,
+            progress=progress,
+            limits=limits or self.limits,
+            renew=renew,
+        )
+        try:
+            yield answer
+        finally:
+            await answer.close()
+
+    async def fetch_json(
+        self, endpoint: Endpoint, path: str, *, codec: Codec, body: bytes | None = None
+    ) -> Any:
+        """The JSON at a path under the endpoint, once, without a retry; with a body by POST.
+
+        Raises:
+            ProviderError: refused, unreachable, or not JSON. The caller limits the time.
+        """
+        headers = {"accept": "application/json"}
+        if body is not None:
+            headers["content-type"] = "application/json"
+        method = "GET" if body is None else "POST"
+        call = HttpCall(method=method, path=path, body=body or b"", headers=headers)
+        reply = await self._exchange(endpoint, call, JSON_BODY_LIMIT_BYTES)
+        if reply.status != 200:
+            response = httpx.Response(reply.status, headers=dict(reply.headers))
+            raise await self.read_error(response, endpoint, codec, reply.body)
+        if len(reply.body) > JSON_BODY_LIMIT_BYTES:
+            raise BadAnswer(f"{endpoint.provider}: the listing is larger than 8 MiB")
+        try:
+            return json.loads(reply.body)
+        except (ValueError, RecursionError):
+            raise BadAnswer(f"{endpoint.provider}: the listing is not JSON") from None
+
+    async def ask(self, endpoint: Endpoint, call: HttpCall) -> Reply:
+        """Send one call, once, and take whatever comes back: for sign-ins.
+
+        Raises:
+            Unavailable: no whole answer came, or one that cannot be read.
+        """
+        try:
+            with trio.fail_after(self.limits.first_s):
+                reply = await self._exchange(endpoint, call, REPLY_LIMIT_BYTES)
+        except trio.TooSlowError:
+            raise Unavailable(
+                f"{endpoint.provider} sent nothing for {self.limits.first_s:g} seconds"
+            ) from None
+        except Unavailable:
+            raise
+        except ProviderError as error:
+            raise Unavailable(error.message, data=error.data) from None
+        if len(reply.body) > REPLY_LIMIT_BYTES:
+            raise Unavailable(f"{endpoint.provider}: the reply is larger than 256 KiB")
+        return reply
+
+    async def open(self, endpoint: Endpoint, call: HttpCall, limits: TimeLimits) -> httpx.Response:
+        """Send one request; the response's body is unread. Raises httpx's errors."""
+        client = self.client_for(endpoint)
+        headers = {"user-agent": f"askd/{__version__}"}
+        if endpoint.api_key is not None and endpoint.auth == "x-api-key":
+            headers["x-api-key"] = endpoint.api_key
+        elif endpoint.api_key is not None:
+            headers["authorization"] = f"Bearer {endpoint.api_key}"
+        for more in (call.headers, endpoint.headers):
+            headers |= {name.lower(): value for name, value in more.items()}
+        headers["accept-encoding"] = "identity"
+        # Some servers want a query with every call; it stays at the end.
+        base, mark, query = endpoint.base_url.partition("?")
+        try:
+            url = httpx.URL(base.rstrip("/") + call.path + mark + query)
+            if url.scheme not in ("http", "https") or not url.host:
+                raise httpx.InvalidURL("it is no http or https address")
+            request = client.build_request(
+                call.method,
+                url,
+                content=call.body,
+                headers=headers,
+                # Only connecting is limited here; the rest is limited by events.
+                timeout=httpx.Timeout(None, connect=limits.connect_s),
+            )
+        except (httpx.InvalidURL, ValueError) as error:  # a header that is not ASCII, too
+            raise describe_trouble(endpoint, httpx.UnsupportedProtocol(str(error))) from None
+        return await client.send(request, stream=True, follow_redirects=False)
+
+    async def read_error(
+        self, response: httpx.Response, endpoint: Endpoint, codec: Codec, body: bytes | None = None
+    ) -> ProviderError:
+        """The error that this response means, with `retry_at` if the server said when."""
+        if body is None:
+            body = await read_body(response, ERROR_BODY_LIMIT_BYTES, patience_s=ERROR_BODY_S)
+        headers = dict(response.headers)
+        if find_compression(headers) is not None:
+            body = b""  # the status alone must do
+        error = codec.read_error(response.status_code, headers, body)
+        assert isinstance(error, ProviderError)
+        seconds = read_retry_after(headers, now=self._now())
+        if seconds is not None and isinstance(error, RateLimited | Unavailable):
+            error.data.setdefault("retry_at", self._now() + seconds)
+        return self.finish_error(error)
+
+    def finish_error(self, error: ProviderError) -> ProviderError:
+        """The error without secrets, and with `retry_at` if its words say when."""
+        error.message = self._secrets.hide(error.message)
+        error.args = (error.message,)
+        if isinstance(error, RateLimited):
+            seconds = error.data.pop("retry_in_s", None)
+            if seconds is None and not error.data.get("final"):
+                seconds = read_retry_words(error.message)
+            if seconds is not None:
+                error.data.setdefault("retry_at", self._now() + seconds)
+        return error
+
+    def seconds_until_retry(self, error: ProviderError) -> float | None:
+        """How long the server asks to wait, or None."""
+        retry_at = error.data.get("retry_at")
+        return None if retry_at is None else max(0.0, float(retry_at) - self._now())
+
+    def learn(self, endpoint: Endpoint) -> Screen:
+        """Remember what is secret of this endpoint; a screen against all that is."""
+        self._secrets.add(endpoint.api_key)
+        self._secrets.add_url(endpoint.base_url)
+        self._secrets.add_url(endpoint.proxy)
+        for name, value in endpoint.headers.items():
+            if any(each in name.lower() for each in SECRET_HEADERS):
+                self._secrets.add(value.removeprefix("Bearer "))
+        return Screen(self._secrets)
+
+    async def _exchange(self, endpoint: Endpoint, call: HttpCall, limit: int) -> Reply:
+        """One call and its whole answer, up to a byte more than the limit."""
+        self.learn(endpoint)
+        gate = await self.limiter.enter(endpoint)
+        try:
+            response = await self.open(endpoint, call, self.limits)
+            try:
+                headers = dict(response.headers)
+                seconds = read_retry_after(headers, now=self._now())
+                if response.status_code in (429, 503, 529) and seconds is not None:
+                    gate.limit(seconds)
+                gate.leave(succeeded=response.status_code < 429)
+                compression = find_compression(headers)
+                if compression is not None and response.status_code == 200:
+                    raise BadAnswer(
+                        f"{endpoint.provider} compresses its answer ({compression}) though asked "
+                        "not to; is a proxy on the way?"
+                    )
+                body = await read_body(response, limit + 1)
+            finally:
+                with trio.CancelScope(deadline=trio.current_time() + CLOSE_S, shield=True):
+                    await response.aclose()
+        except httpx.HTTPError as error:
+            raise self.finish_error(describe_trouble(endpoint, error)) from None
+        finally:
+            gate.leave()
+        return Reply(status=response.status_code, headers=headers, body=body)
+
+    def client_for(self, endpoint: Endpoint) -> httpx.AsyncClient:
+        """The connections to wherever this endpoint's way leads; made when first needed."""
+        scheme = endpoint.base_url.partition(":")[0].lower()
+        key = (endpoint.proxy, endpoint.ca_file, endpoint.unix_socket, scheme)
+        client = self._clients.get(key)
+        if client is None:
+            no_cookies = http.cookiejar.DefaultCookiePolicy(allowed_domains=[])
+            client = self._clients[key] = httpx.AsyncClient(
+                transport=self._mock or _make_transport(endpoint),
+                trust_env=False,
+                cookies=http.cookiejar.CookieJar(no_cookies),
+            )
+        return client
+
+
+def _make_transport(endpoint: Endpoint) -> httpx.AsyncHTTPTransport:
+    # Certificates are loaded only for those who need them: 20 ms and up to 10 MiB.
+    is_secure = endpoint.base_url.lower().startswith("https:")
+    proxy = endpoint.proxy if endpoint.unix_socket is None else None
+    if proxy is not None and not proxy.lower().startswith(("http://", "https://")):
+        raise Unavailable(
+            f"{endpoint.provider}: a proxy is reached over http or https, not as "
+            f"{proxy.partition(':')[0]}: set `proxy`.",
+            data={"final": True},
+        )
+    try:
+        return httpx.AsyncHTTPTransport(
+            verify=load_certificates(endpoint) if is_secure else False,
+            uds=endpoint.unix_socket,
+            proxy=None
+            if proxy is None
+            else httpx.Proxy(
+                proxy,
+                ssl_context=load_certificates(endpoint)
+                if proxy.lower().startswith("https:")
+                else None,
+            ),
+            trust_env=False,
+            # As many at once as are asked for: others' turns must not wait for ours.
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=20),
+        )
+    except (httpx.InvalidURL, ValueError):
+        raise Unavailable(
+            f"{endpoint.provider}: the proxy's address is none: set `proxy`.", data={"final": True}
+        ) from None

@@ -1,0 +1,1 @@
+"""Models by name: what each provider has, what a name means, which one answers."""

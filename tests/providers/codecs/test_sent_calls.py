@@ -1,0 +1,80 @@
+"""Calls made fit to be sent: always the same way, and never more than is needed."""
+
+import json
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from askd.providers.codecs.sent_calls import (
+    NINE_IDS,
+    PLAIN_IDS,
+    UNREADABLE,
+    USUAL_IDS,
+    fit_arguments,
+    fit_call_id,
+    fit_name,
+)
+
+RULES = st.sampled_from([USUAL_IDS, PLAIN_IDS, NINE_IDS])
+
+
+@given(st.text(max_size=80), RULES)
+def test_every_id_becomes_one_that_is_taken(call_id: str, allowed: re.Pattern[str]) -> None:
+    sent = fit_call_id(call_id, allowed)
+    assert allowed.fullmatch(sent)
+    assert fit_call_id(call_id, allowed) == sent
+    assert fit_call_id(sent, allowed) == sent
+
+
+@given(st.sets(st.text(max_size=80), min_size=2, max_size=4), RULES)
+def test_different_ids_stay_different(ids: set[str], allowed: re.Pattern[str]) -> None:
+    assert len({fit_call_id(each, allowed) for each in ids}) == len(ids)
+
+
+@pytest.mark.parametrize(
+    "call_id", ["call_x", "toolu_01", "functions.read:0", "x" * 64, "chatcmpl-tool-0f"]
+)
+def test_ids_of_the_vendors_stay(call_id: str) -> None:
+    assert fit_call_id(call_id) == call_id
+
+
+@pytest.mark.parametrize("call_id", ["x" * 65, "call_x#2", "", "a b", "a\n"])
+def test_ids_that_are_refused_change(call_id: str) -> None:
+    assert re.fullmatch(r"call_[0-9a-f]{24}", fit_call_id(call_id))
+
+
+@given(st.text())
+def test_every_name_becomes_one_that_is_taken(name: str) -> None:
+    assert re.fullmatch(r"[A-Za-z0-9_-]{1,64}", fit_name(name))
+    assert fit_name("read_file") == "read_file"
+    assert fit_name("") == "unknown"
+
+
+@given(st.text())
+def test_arguments_are_always_an_object(raw: str) -> None:
+    sent = fit_arguments(raw)
+    sent.encode()
+    assert isinstance(json.loads(sent), dict)
+
+
+@pytest.mark.parametrize("raw", ["{}", '{"a": [1, 2]}', ' {"ü": "\u2028"}\n'])
+def test_an_object_stays_as_it_was_written(raw: str) -> None:
+    assert fit_arguments(raw) == raw
+
+
+@pytest.mark.parametrize("raw", ['{"a": ', "[1]", "null", "text", '{"a": NaN}', "[" * 5000])
+def test_what_is_none_is_wrapped_whole(raw: str) -> None:
+    assert json.loads(fit_arguments(raw)) == {UNREADABLE: raw}
+
+
+def test_nothing_is_an_empty_object() -> None:
+    assert fit_arguments("") == fit_arguments(" \n") == "{}"
+
+
+def test_half_characters_are_replaced_however_they_are_written() -> None:
+    assert fit_arguments('{"a":"\\ud83d"}') == '{"a":"\ufffd"}'
+    assert fit_arguments('{"a":"\ud83d"}') == '{"a":"\ufffd"}'
+    assert fit_arguments('{"a":"\\ud83d\\ude00"}') == '{"a":"\U0001f600"}'
+    assert json.loads(fit_arguments("\ud83d")) == {UNREADABLE: "\ufffd"}
