@@ -10,7 +10,14 @@ import pytest
 
 from askd.errors import NewerSchema, StorageFailed
 from askd.store.database import configure_writer, prepare_file
-from askd.store.migrations import MIGRATIONS, Migration, backup_path, migrate, split_statements
+from askd.store.migrations import (
+    BACKUP_AGE_S,
+    MIGRATIONS,
+    Migration,
+    backup_path,
+    migrate,
+    split_statements,
+)
 
 FIRST = Migration(1, "first", "CREATE TABLE a (x TEXT NOT NULL);\nINSERT INTO a VALUES ('kept');\n")
 SECOND = Migration(2, "second", "ALTER TABLE a ADD COLUMN y TEXT;\nUPDATE a SET y = 'new';")
@@ -49,6 +56,19 @@ def test_a_fresh_database_has_every_table(fresh: sqlite3.Connection, path: Path)
     assert taken == [(1, "first", 7.0), (2, "usage", 7.0)]
     assert fresh.execute("PRAGMA foreign_key_check").fetchall() == []
     assert not list(path.parent.glob("*backup*")), "there was nothing to lose"
+
+
+def test_a_copy_goes_after_a_while(fresh: sqlite3.Connection, path: Path) -> None:
+    """It holds what people have deleted since, so it may not stay for ever."""
+    migrate(fresh, path, at=0.0, migrations=[FIRST])
+    migrate(fresh, path, at=0.0, migrations=[FIRST, SECOND])
+    copy = backup_path(path, 1)
+    made_at = copy.stat().st_mtime
+    migrate(fresh, path, at=made_at + BACKUP_AGE_S - 1, migrations=[FIRST, SECOND])
+    assert copy.exists()
+    migrate(fresh, path, at=made_at + BACKUP_AGE_S + 1, migrations=[FIRST, SECOND])
+    assert not copy.exists()
+    assert path.exists()
 
 
 def test_numbers_go_up() -> None:

@@ -2,9 +2,11 @@
 
 Each step and the note that it was taken are one transaction: after a crash the
 old state is whole. Before the first pending step an existing database is copied
-beside itself. A database from a newer version is left alone.
+beside itself; the copy goes a week later, at a start of the daemon. A database
+from a newer version is left alone.
 """
 
+import contextlib
 import os
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
@@ -15,6 +17,9 @@ from askd.errors import NewerSchema, StorageFailed
 from askd.files import PRIVATE_FILE, sync_directory
 from askd.store.refusals import storage_failed
 from askd.store.usage_migration import add_usage
+
+BACKUP_AGE_S = 7 * 86_400.0
+"""A copy of the database is kept this long: it still holds what has been deleted since."""
 
 Step = str | Callable[[sqlite3.Connection], None]
 """SQL, or a function that runs inside the step's transaction and must not end it."""
@@ -54,6 +59,7 @@ def migrate(
         )
     pending = [each for each in migrations if each.number not in applied]
     if not pending:
+        _drop_old_backups(path, at)
         return
     backup = _back_up(connection, path, current) if applied else None
     for migration in pending:
@@ -111,6 +117,13 @@ def split_statements(script: str) -> Iterator[str]:
             statement = ""
     if statement.strip():
         yield statement
+
+
+def _drop_old_backups(path: Path, at: float) -> None:
+    for backup in path.parent.glob(f"{path.name}.backup-*"):
+        with contextlib.suppress(OSError):  # gone already, or not ours to remove: no harm
+            if at - backup.stat().st_mtime > BACKUP_AGE_S:
+                backup.unlink()
 
 
 def _back_up(connection: sqlite3.Connection, path: Path, number: int) -> Path:

@@ -17,7 +17,7 @@ from askd.errors import (
     Unavailable,
     UnknownModel,
 )
-from askd.providers.base import Caller, Dialect, Limits, Model, ModelRequest, TextDelta
+from askd.providers.base import Caller, Dialect, Effort, Limits, Model, ModelRequest, TextDelta
 from askd.providers.http.transport import Transport
 from askd.providers.known import KNOWN
 from askd.providers.local import LocalModel
@@ -27,6 +27,7 @@ from askd.providers.models.registry import (
     Models,
     ProviderConfig,
     complete_request,
+    find_patience,
 )
 from tests.fakes.chat_server import open_chat_server
 from tests.fakes.credentials import write_private
@@ -383,6 +384,28 @@ def test_a_request_is_completed_with_what_its_server_must_be_told(
     model = Model(name="p/m", provider="p", dialect=dialect, limits=limits)
     request = complete_request(model, ModelRequest(model="m", items=[], **said))
     assert (request.max_output_tokens, request.context_window) == expected
+
+
+@pytest.mark.parametrize(
+    ("dialect", "effort", "gap_s"),
+    [
+        ("openai-chat", None, 120.0),
+        ("openai-chat", "none", 120.0),
+        ("openai-chat", "high", 300.0),
+        ("openai-responses", None, 300.0),  # its models think by themselves, and say nothing of it
+    ],
+)
+def test_who_thinks_may_be_silent_for_longer(
+    dialect: Dialect, effort: Effort | None, gap_s: float
+) -> None:
+    model = Model(
+        name="a/b",
+        provider="a",
+        dialect=dialect,
+        limits=Limits(context_window=9, reserved_output=1),
+    )
+    request = ModelRequest(model="b", items=(), effort=effort)
+    assert find_patience(model, request).gap_s == gap_s
 
 
 def test_aliases_and_credentials_are_those_of_the_settings() -> None:

@@ -9,10 +9,8 @@ from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from askd.core.images import IMAGE_TYPES
 from askd.core.items import Blob, Part
-
-IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
-"""What Anthropic documents; OpenAI and Ollama read the same ones."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from askd.providers.base import (
     ModelRequest,
     Progress,
     StreamEvent,
+    TimeLimits,
 )
 from askd.providers.credentials.credentials import Credentials
 from askd.providers.known import ProviderConfig
@@ -44,6 +45,10 @@ __all__ = ["Caller", "LocalConfig", "ModelConfig", "Models", "ProviderConfig"]
 
 OUTPUT_LIMITED = ("anthropic", "local")
 """Dialects that are told how much to say: Anthropic's insists, and a small model would ramble."""
+
+
+THINKING_GAP_S = 300.0
+"""Between two events of a model that may think unseen; Codex waits as long."""
 
 
 class Models:
@@ -196,7 +201,12 @@ class Models:
         renew = partial(self._credentials.renew, model.provider, caller)
         try:
             async with transport.stream(
-                endpoint, codec_for(endpoint), request, progress=progress, renew=renew
+                endpoint,
+                codec_for(endpoint),
+                request,
+                progress=progress,
+                limits=find_patience(model, request),
+                renew=renew,
             ) as events:
                 yield events
         except Unauthenticated:
@@ -237,6 +247,12 @@ def complete_request(model: Model, request: ModelRequest) -> ModelRequest:
     if most is None and model.dialect in OUTPUT_LIMITED:
         most = model.limits.reserved_output
     return replace(request, context_window=window, max_output_tokens=most)
+
+
+def find_patience(model: Model, request: ModelRequest) -> TimeLimits:
+    """How long this model may be silent: one that thinks says nothing of it at some providers."""
+    thinks = request.effort in ("low", "medium", "high") or model.dialect == "openai-responses"
+    return TimeLimits(gap_s=THINKING_GAP_S) if thinks else TimeLimits()
 
 
 def _import_transport() -> Any:
