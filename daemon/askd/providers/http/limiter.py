@@ -5,10 +5,11 @@
     open ──limited──> shut until a moment ──the moment comes──> half open
       ^                 ^                                          │
       │                 └────────── a probe is limited ────────────┤
-      └── probes succeed, each lets twice as many in ──────────────┘
+      └── probes succeed, each lets two more in ───────────────────┘
 
 Half open, a few requests (probes) go in and the rest wait for their verdict, so
-that those who waited do not all come back in the same instant. A request that
+that those who waited do not all come back in the same instant: the number of
+those inside doubles with each round of answers, however many wait. A request that
 was on its way before the gate shut says nothing about what holds now.
 
 `Limiter` is the shell for trio: it keeps the gates and lets tasks wait. A task
@@ -82,12 +83,14 @@ class Gate:
         return Enter(self._epoch)
 
     def leave(self, entry: Enter, *, succeeded: bool) -> None:
-        """Give the place back. A success lets twice as many in, and at last everyone."""
+        """Give the place back. A success makes room for one more, and at last for everyone."""
         if self._places is None or entry.epoch != self._epoch:
             return
         self._inside -= 1
         if succeeded:
-            self._places = self._places * 2 if self._places < MOST else None
+            # One, and not twice as many: the answers of one round would each double them,
+            # and all who wait would be inside within milliseconds.
+            self._places = self._places + 1 if self._places < MOST else None
 
     def shut(self, entry: Enter, now: float, wait_s: float) -> None:
         """A request was limited. All that were on their way together shut it but once."""
