@@ -112,7 +112,8 @@ def test_numbers_are_read_leniently(value: object, number: float | None) -> None
 @pytest.mark.parametrize(
     ("status", "kind", "refusal"),
     [(400, BadAnswer, True), (401, BadAnswer, True), (429, RateLimited, False),
-     (408, Unavailable, False), (500, Unavailable, False), (200, BadAnswer, False)],
+     (408, Unavailable, False), (500, Unavailable, False), (200, BadAnswer, False),
+     (302, Unavailable, False), (403, Unavailable, False), (407, Unavailable, False)],
 )  # fmt: skip
 def test_which_error_a_status_is(status: int, kind: type[ProviderError], refusal: bool) -> None:
     answer = Answer(status=status, data={})
@@ -120,6 +121,17 @@ def test_which_error_a_status_is(status: int, kind: type[ProviderError], refusal
     error = explain_failure("work", "it failed", answer)
     assert type(error) is kind
     assert error.message == f"work: it failed: HTTP {status}"
+
+
+def test_no_in_words_is_one_whatever_the_status() -> None:
+    assert Answer(status=403, data={}, words="Blocked for your country.").is_refusal
+    assert Answer(status=200, data={}, code="access_denied").is_refusal
+    assert not Answer(status=407, data={}, words="The proxy wants a name.").is_refusal
+
+
+async def test_half_a_character_can_be_sent() -> None:
+    echo = Echo(say(200, {}))
+    assert (await make_server(echo).post_form("https://x.example/", {"code": "\ud800"})).is_ok
 
 
 def test_yes_with_an_error_in_it_is_none() -> None:

@@ -69,8 +69,14 @@ class Answer:
 
     @property
     def is_refusal(self) -> bool:
-        """It said no, and will say so again."""
-        return not self.is_ok and self.status < 500 and self.status not in (408, 425, 429)
+        """It said no, and will say so again.
+
+        By the statuses that OAuth has for that, or in words of its own: a page or a
+        redirect is somebody else's, of a proxy or of a network that wants a login.
+        """
+        if self.is_ok or self.status >= 500 or self.status in (407, 408, 425, 429):
+            return False
+        return self.status in (400, 401) or bool(self.code or self.words)
 
     def read_text(self, name: str) -> str | None:
         """A field that is a non-empty text; None if it is anything else."""
@@ -110,7 +116,7 @@ class TokenServer:
     async def post_form(self, url: str, fields: Mapping[str, str]) -> Answer:
         """POST a form, as OAuth wants it. Raises as `get`."""
         headers = {"content-type": "application/x-www-form-urlencoded"}
-        return await self._send(url, "POST", urlencode(fields).encode(), headers)
+        return await self._send(url, "POST", urlencode(fields, errors="replace").encode(), headers)
 
     async def post_json(self, url: str, fields: Mapping[str, str]) -> Answer:
         """POST JSON. Raises as `get`."""
