@@ -106,6 +106,10 @@ def test_other_spellings_of_a_secret() -> None:
     assert known.hide(json.dumps({"key": value})) == '{"key": "***"}'
 
 
+def test_secret_that_is_no_unicode() -> None:
+    assert KnownSecrets(["\ud800-of-a-file"]).hide("it is \ud800-of-a-file") == "it is ***"
+
+
 def test_password_of_a_proxy() -> None:
     known = KnownSecrets()
     known.add_url("http://me:p%40ssw0rd!@proxy:3128")

@@ -82,7 +82,9 @@ class KnownSecrets:
         """Hide this value from now on, as it is, in a URL, in JSON. Short ones are ignored."""
         value = (value or "").strip()
         if len(value) >= SHORTEST and value.lower() not in PLACEHOLDERS:
-            self._keep(value, (value, quote(value, safe=""), json.dumps(value)[1:-1]))
+            self._keep(
+                value, (value, quote(value, safe="", errors="replace"), json.dumps(value)[1:-1])
+            )
 
     def add_url(self, url: str | None) -> None:
         """Hide the password in a URL, also as it is sent: `Basic` and the pair in base64."""

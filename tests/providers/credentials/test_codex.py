@@ -142,6 +142,13 @@ async def test_ending_token_is_renewed_and_written_as_codex_does(bench: Bench) -
     assert after["tokens"]["access_token"] not in hidden
 
 
+async def test_text_that_is_no_unicode_is_written_as_it_was(bench: Bench) -> None:
+    bench.put(left_s=60, odd="\ud800 é")
+    grant = await bench.fetch()
+    assert bench.read()["odd"] == "\ud800 é"
+    assert grant.token == bench.read()["tokens"]["access_token"]
+
+
 async def test_link_stays_a_link(bench: Bench, tmp_path: Path) -> None:
     bench.put(left_s=60)
     real = tmp_path / "elsewhere.json"
@@ -246,8 +253,11 @@ async def test_token_that_cannot_be_renewed_is_used_until_its_end(bench: Bench) 
 
 
 @pytest.mark.parametrize(
-    "trouble", [Unavailable("no way there"), say(503, {}), Said(502, b"<html>")]
-)
+    "trouble",
+    [Unavailable("no way there"), say(503, {}), Said(502, b"<html>"),
+     # A network that wants a login, a proxy that blocks or wants a name: none is OpenAI.
+     Said(302, b""), Said(403, b"<html>"), Said(404, b"<html>"), Said(407, b"")],
+)  # fmt: skip
 async def test_trouble_on_the_way_spoils_nothing(bench: Bench, trouble: Said | Exception) -> None:
     data = bench.put(left_s=60)
     bench.server.troubles = [trouble]

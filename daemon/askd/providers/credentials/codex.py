@@ -289,8 +289,8 @@ def merge_answer(data: Json, answer: Answer, now: float) -> Json:
 
 
 def encode_file(data: Json) -> bytes:
-    """The file as Codex writes it: pretty JSON."""
-    return json.dumps(data, indent=2, ensure_ascii=False).encode()
+    """The file as Codex writes it: pretty JSON; half a character pair is written as it was read."""
+    return json.dumps(data, indent=2, ensure_ascii=False).encode(errors="backslashreplace")
 
 
 def _grant(tokens: CodexTokens) -> Grant:
