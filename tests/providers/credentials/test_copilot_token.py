@@ -157,8 +157,9 @@ async def test_trouble_while_the_token_is_good_spoils_nothing(bench: Bench) -> N
     bench.put()
     first = await bench.fetch()
     bench.clock.at += 1600
-    bench.server.troubles = [Unavailable("no way there")]
-    assert await bench.fetch() == first
+    bench.server.troubles = [Unavailable("no way there"), say(500, {}), say(401, {})]
+    for _ in range(3):
+        assert await bench.fetch() == first
     assert await bench.fetch() != first
     bench.clock.at += 4000
     bench.server.troubles = [Unavailable("no way there")]

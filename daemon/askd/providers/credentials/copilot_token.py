@@ -129,6 +129,7 @@ class CopilotSignIn:
         async with self._lock:
             token = self._tokens.get(github.value)
             if token is None or token is refused:  # else another was faster
+                self._tokens.pop(github.value, None)
                 token = await self._exchange(config, github, server)
         return _grant(token)
 
@@ -219,7 +220,6 @@ class CopilotSignIn:
     async def _exchange(
         self, config: ProviderConfig, github: GitHubToken, server: TokenServer
     ) -> CopilotToken:
-        self._tokens.pop(github.value, None)
         url = self._api_url + EXCHANGE_PATH
         headers = {"authorization": f"token {github.value}", **HEADERS}
         answer = await server.get(url, headers | {k.lower(): v for k, v in config.headers.items()})
