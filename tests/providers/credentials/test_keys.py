@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import trio
+import trio.testing
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from trio.testing import MockClock
@@ -185,6 +186,24 @@ async def test_command_is_run_once_until_its_key_is_refused(tmp_path: Path) -> N
     assert keys.forget("work") is None
     await keys.fetch(config, {})
     assert trace.read_text() == "x\nx\n"
+
+
+async def test_key_of_another_command_is_not_taken_for_this_ones(tmp_path: Path) -> None:
+    # The settings change while a command runs: its key is for the address of then.
+    go = tmp_path / "go"
+    old = make_config(
+        api_key_cmd=("sh", "-c", f"until [ -e {go} ]; do sleep 0.01; done; echo old-key")
+    )
+    new = make_config(api_key_cmd=("echo", "new-key"))
+    keys = make_keys(tmp_path)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(keys.fetch, old, {})
+        await trio.testing.wait_all_tasks_blocked()
+        keys.forget("work")
+        go.touch()
+    key = await keys.fetch(new, {})
+    assert key is not None
+    assert key.value == "new-key"
 
 
 async def test_command_that_hangs_is_ended(tmp_path: Path, autojump_clock: MockClock) -> None:

@@ -67,7 +67,8 @@ class Keys:
         self._environ = environ
         self._child_env = child_env
         self._secrets = secrets
-        self._fetched: dict[str, str] = {}
+        # With the command that gave it: settings may change while one runs.
+        self._fetched: dict[str, tuple[tuple[str, ...], str]] = {}
         self._locks: dict[str, trio.Lock] = {}
         self._file_lock = trio.Lock()
 
@@ -88,19 +89,20 @@ class Keys:
         Raises:
             NotConfigured: the command gives no key; and what `find` raises.
         """
-        key = self.find(config, caller_secrets)
-        if key is not None or not config.api_key_cmd:
+        key, argv = self.find(config, caller_secrets), config.api_key_cmd
+        if key is not None or not argv:
             return key
         async with self._locks.setdefault(config.name, trio.Lock()):
-            if config.name not in self._fetched:
-                value = await run_key_command(config.name, config.api_key_cmd, self._child_env)
+            by, value = self._fetched.get(config.name, ((), ""))
+            if by != argv:
+                value = await run_key_command(config.name, argv, self._child_env)
                 self._secrets.add(value)
-                self._fetched[config.name] = value
-            return Key(value=self._fetched[config.name], source="api_key_cmd")
+                self._fetched[config.name] = (argv, value)
+            return Key(value=value, source="api_key_cmd")
 
     def forget(self, provider: str) -> str | None:
         """Ask the command again next time; the key that it had given."""
-        return self._fetched.pop(provider, None)
+        return self._fetched.pop(provider, ((), None))[1]
 
     async def keep(self, provider: str, key: str) -> bool:
         """Write a key to the file; False: it was there already.
