@@ -357,6 +357,7 @@ async def test_client_must_be_issued(bench: Bench) -> None:
         Said(200, b"<html>"),
         say(200, {"authorization_endpoint": "https://evil.example/a", "token_endpoint": 5}),
         say(200, {"authorization_endpoint": "http://auth.openai.com/a"}),
+        say(200, {"authorization_endpoint": "https://[auth.openai.com/a"}),
     ],
 )
 async def test_discovery_is_believed_only_about_its_own_host(bench: Bench, said: Said) -> None:

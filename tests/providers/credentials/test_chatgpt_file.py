@@ -1,5 +1,6 @@
 """Our own ChatGPT sign-in on the disk."""
 
+import math
 import stat
 from pathlib import Path
 
@@ -32,8 +33,10 @@ async def test_what_is_written_is_read(tmp_path: Path, kept: Kept) -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [{}, {"host_id": 5}, {"host_id": "h", "access_token": 5, "valid_until_at": True}]
-)
+    "data",
+    [{}, {"host_id": 5}, {"host_id": "h", "access_token": 5, "valid_until_at": True},
+     {"host_id": "h", "valid_until_at": 10**400}, {"host_id": "h", "valid_until_at": math.nan}],
+)  # fmt: skip
 def test_what_is_odd_is_left_out(tmp_path: Path, data: object) -> None:
     kept = ChatGPTFile(write_private(tmp_path / "file", data), KnownSecrets()).read()
     assert kept is None or kept == Kept(host_id="h")

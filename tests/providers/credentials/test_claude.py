@@ -1,5 +1,6 @@
 """Claude Code's sign-in: read as it is, never renewed, and nothing borrowed with it."""
 
+import math
 from pathlib import Path
 
 import pytest
@@ -96,7 +97,9 @@ async def test_file_without_a_sign_in(bench: Bench, data: object) -> None:
         await bench.fetch()
 
 
-@pytest.mark.parametrize("expires", [None, "soon", True])
+@pytest.mark.parametrize(
+    "expires", [None, "soon", True, 10**400, math.nan, math.inf, -math.inf, -1, 0]
+)
 async def test_end_that_is_not_said(bench: Bench, expires: object) -> None:
     bench.put(expiresAt=expires)
     assert (await bench.fetch()).token == TOKEN

@@ -75,6 +75,7 @@ def test_return_without_a_client() -> None:
         BACK,
         f"{BACK}?code=c1",
         f"{BACK}?code=c1&state=another",
+        f"{BACK}?code=c1&state=\ud800",
         f"{BACK}?code=c1&state=",
         f"{BACK}?code=c1&state=the-state&state=the-state",
         f"{BACK}?code=&state=the-state",

@@ -284,7 +284,10 @@ class ChatGPTSignIn:
 
     def _check(self, address: str | None) -> str | None:
         """The address if it is the issuer's own."""
-        own, found = urlsplit(self._issuer), urlsplit(address or "")
+        try:
+            own, found = urlsplit(self._issuer), urlsplit(address or "")
+        except ValueError:
+            return None
         is_safe = found.scheme == "https" or is_loopback(found.hostname or "")
         return address if found.netloc == own.netloc and is_safe else None
 

@@ -21,6 +21,9 @@ from askd.providers.redact import KnownSecrets
 BETA = "oauth-2025-04-20"
 """What Anthropic's API wants in `anthropic-beta` to take a bearer token at all."""
 
+ENDS_MAX_MS = 1e15
+"""An end after this, in the year 33658, is none: JSON knows numbers that no clock can say."""
+
 NOTE = (
     "Anthropic allows these tokens in Claude Code and Claude.ai only; it may refuse them here, and "
     "its refusal is shown as it is. An API key has no such limit."
@@ -96,4 +99,4 @@ class ClaudeSignIn:
         self._secrets.add(token)
         if isinstance(expires, bool) or not isinstance(expires, int | float):
             return token, None
-        return token, float(expires) / 1000
+        return token, expires / 1000 if 0 < expires < ENDS_MAX_MS else None

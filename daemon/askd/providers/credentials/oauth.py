@@ -84,7 +84,7 @@ def read_return(address: str, attempt: Attempt) -> Returned:
         raise RequestError("That address says something twice; it is not of this sign-in.")
     # Compared in constant time, for a web page could try states at the loopback.
     state = found.get("state", "")
-    if not secrets.compare_digest(state.encode(), attempt.state.encode()):
+    if not secrets.compare_digest(state.encode(errors="replace"), attempt.state.encode()):
         raise RequestError(
             "That is not the address of this sign-in: copy all of the one that the browser ended "
             "at, up to the last character."
