@@ -107,6 +107,10 @@ def test_redirect_names_its_target_without_its_query() -> None:
     assert "secret" not in error.message
 
 
+def test_object_that_says_nothing_is_not_shown() -> None:
+    assert read_refusal("work", 429, {}, b"{}").message == "work: too many requests (HTTP 429)"
+
+
 def test_redirect_to_nowhere_is_still_a_sentence() -> None:
     assert "another address" in refusal(307, b"").message
 

@@ -238,6 +238,8 @@ def _read_words(error: Any) -> str:
     match error:
         case str():
             return error
+        case {} if not error:  # an object that says nothing
+            return ""
         case {"message": words, "metadata": {"raw": str(raw)}}:  # OpenRouter, of its provider
             return f"{_read_words(words)}: {raw}"
         case {"message": words} | {"detail": words} | {"msg": words} if words:

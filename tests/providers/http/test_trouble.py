@@ -261,6 +261,13 @@ WHERE = Endpoint(provider="work", base_url="http://me:secret@host:1/v1", api_key
         (httpx.ConnectError("refused"), "work cannot be reached at http://host:1/v1: refused"),
         (httpx.ReadError(""), "work: the connection broke: ReadError"),
         (httpx.RemoteProtocolError("bad chunk"), "work: the connection broke: bad chunk"),
+        (
+            httpx.RemoteProtocolError(
+                "peer closed connection without sending complete message body (incomplete chunked "
+                "read)"
+            ),
+            "work: the connection broke inside the answer",
+        ),
         (httpx.LocalProtocolError("odd header"), "cannot be asked: odd header"),
     ],
 )
@@ -271,7 +278,7 @@ def test_trouble_in_words(error: httpx.HTTPError, words: str) -> None:
     assert "sk-x" not in sentence
 
 
-def chained(*errors: BaseException) -> BaseException:
+def chained(*errors: Exception) -> Exception:
     """Each caused by the next one."""
     for error, cause in pairwise(errors):
         error.__cause__ = cause
@@ -290,6 +297,16 @@ def test_reason_is_found_below_groups_and_circles() -> None:
 def test_socket_is_named_by_its_path() -> None:
     where = Endpoint(provider="work", base_url="http://localhost/v1", unix_socket="/run/x.sock")
     assert "/run/x.sock" in describe_trouble(where, httpx.ConnectError("gone")).message
+
+
+def test_server_that_hangs_up_on_tls() -> None:
+    end = ssl.SSLEOFError(8, "[SSL: UNEXPECTED_EOF_WHILE_READING] EOF occurred")
+    assert (
+        "is it http:// or another port?"
+        in describe_trouble(WHERE, chained(httpx.ConnectError(""), end)).message
+    )
+    # Inside an answer, it is the answer that broke off.
+    assert "connection broke" in describe_trouble(WHERE, chained(httpx.ReadError(""), end)).message
 
 
 def test_certificate_that_is_wrong_in_a_rare_way() -> None:

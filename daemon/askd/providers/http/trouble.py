@@ -38,6 +38,11 @@ def describe_trouble(endpoint: Endpoint, error: Exception) -> ProviderError:
                     f"{name}: {where} does not speak TLS: is it http:// or another port?",
                     data=dict(_FINAL),
                 )
+            case ssl.SSLEOFError() if isinstance(error, httpx.ConnectError):
+                # Many a plain server hangs up on what it cannot read; one that restarts does, too.
+                return Unavailable(
+                    f"{name}: {where} hung up before TLS began: is it http:// or another port?"
+                )
             case socket.gaierror():
                 return Unavailable(
                     f"{name} cannot be reached: the name in {where} is not known. Check the "
@@ -54,11 +59,13 @@ def describe_trouble(endpoint: Endpoint, error: Exception) -> ProviderError:
             return Unavailable(f"{name} cannot be reached at {where}: {_shorten(error)}")
         case httpx.UnsupportedProtocol() | httpx.LocalProtocolError() | httpx.InvalidURL():
             return Unavailable(f"{name}: {where} cannot be asked: {error}", data=dict(_FINAL))
-        case httpx.RemoteProtocolError() if "without sending" in str(error):
+        case httpx.RemoteProtocolError() if "without sending a response" in str(error):
             return Unavailable(
                 f"{name}: the connection broke before an answer; does {where} speak HTTP, "
                 "and on this port?"
             )
+        case httpx.RemoteProtocolError() if "without sending complete" in str(error):
+            return Unavailable(f"{name}: the connection broke inside the answer")
         case _:
             return Unavailable(f"{name}: the connection broke: {_shorten(error)}")
 
