@@ -5,6 +5,7 @@ to the loopback does not count as this machine.
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -20,7 +21,11 @@ OLLAMA_PORT = 11434
 LOCAL_ONLY = "local_only"
 """The reason of the error for an address that `local_only` refuses."""
 
+REMEMBERED = 256
+"""Addresses whose reading is kept: each prompt reads the same few a dozen times."""
 
+
+@lru_cache(maxsize=REMEMBERED)
 def read_host(address: str) -> str | None:
     """The host of an http or https address, or None if it is not one."""
     try:
@@ -36,6 +41,7 @@ def is_openai(endpoint: Endpoint) -> bool:
     return read_host(endpoint.base_url) == read_host(OPENAI_URL)
 
 
+@lru_cache(maxsize=REMEMBERED)
 def is_loopback(host: str) -> bool:
     """Whether the host is this machine by its very name."""
     try:

@@ -2,12 +2,14 @@
 
 Answers are always taken, since the requests in flight are counted elsewhere.
 What a subscription offers is taken while there is room; without room the
-subscription copes (see `peer`). One task, and only one, writes.
+subscription copes (see `peer`). One task writes; while it has nothing to write,
+a frame goes straight into the socket, as far as that takes it without a wait.
 """
 
+import os
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import trio
 
@@ -17,6 +19,9 @@ NOTIFICATIONS_LIMIT_BYTES = 1024 * 1024
 WRITE_BYTES = 64 * 1024
 """Joined and written at once; what is slower than this in `WRITE_LIMIT_S` is stuck."""
 WRITE_LIMIT_S = 10.0
+JOIN_S = 0.001
+"""What comes so soon after a frame that went straight out is queued, to be joined and written
+at once: a burst costs two writes, a token every few milliseconds never waits for a task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +43,12 @@ class Outbox:
         self._notification_bytes = 0
         self._wake = trio.Event()
         self._finishing = False
+        self._idle: trio.SocketStream | None = None  # the stream while its writer waits
+        self._join_until = 0.0
 
     def post(self, frame: bytes, *, on_sent: Callable[[], None] | None = None) -> None:
         """Queue a frame that must be written; `on_sent` is called when it has been."""
-        self._queue.append(Waiting(frame, on_sent=on_sent))
-        self._wake.set()
+        self._add(Waiting(frame, on_sent=on_sent))
 
     def offer(self, frame: bytes, *, source: object, droppable: bool) -> bool:
         """Queue a subscription's frame; False: there is no room."""
@@ -52,10 +58,7 @@ class Outbox:
             self._notifications >= NOTIFICATIONS_LIMIT or len(frame) > room
         ):
             return False
-        self._queue.append(Waiting(frame, source, droppable))
-        self._notifications += 1
-        self._notification_bytes += len(frame)
-        self._wake.set()
+        self._add(Waiting(frame, source, droppable))
         return True
 
     def drop_from(self, source: object) -> None:
@@ -82,7 +85,11 @@ class Outbox:
                 if self._finishing:
                     return
                 self._wake = trio.Event()
-                await self._wake.wait()
+                self._idle = stream if isinstance(stream, trio.SocketStream) else None
+                try:
+                    await self._wake.wait()
+                finally:
+                    self._idle = None
             batch = self._take()
             content = memoryview(b"".join(each.frame for each in batch))
             for start in range(0, len(content), WRITE_BYTES):
@@ -91,6 +98,25 @@ class Outbox:
             for each in batch:
                 if each.on_sent is not None:
                     each.on_sent()
+
+    def _add(self, waiting: Waiting) -> None:
+        if self._idle is not None and not self._queue:
+            now = trio.current_time()
+            if now >= self._join_until:
+                self._join_until = now + JOIN_S
+                written = _write_some(self._idle, waiting.frame)
+                if written == len(waiting.frame):
+                    if waiting.on_sent is not None:
+                        waiting.on_sent()
+                    return
+                if written:  # the rest of a frame must follow, whatever else is left out
+                    rest = waiting.frame[written:]
+                    waiting = replace(waiting, frame=rest, droppable=False)
+        self._queue.append(waiting)
+        if waiting.source is not None:
+            self._notifications += 1
+            self._notification_bytes += len(waiting.frame)
+        self._wake.set()
 
     def _take(self) -> list[Waiting]:
         batch: list[Waiting] = []
@@ -103,3 +129,12 @@ class Outbox:
             size += len(waiting.frame)
             batch.append(waiting)
         return batch
+
+
+def _write_some(stream: trio.SocketStream, frame: bytes) -> int:
+    """Write what the socket takes without a wait; a broken one is found by the writer's task."""
+    try:
+        # Asked for each time: a descriptor that was closed may be another file's by now.
+        return os.write(stream.socket.fileno(), frame)
+    except OSError:
+        return 0

@@ -115,9 +115,7 @@ class Answer:
         self._pass: Pass | None = None
         self._response: httpx.Response | None = None
         self._chunks: AsyncIterator[bytes] | None = None
-        self._head: bytes | None = b""  # what came while it was not clear what it is
-        self._decoder = codec.decoder(request)
-        self._screen = transport.learn(endpoint)
+        self._begin()
 
     def __aiter__(self) -> "Answer":
         return self
@@ -154,6 +152,13 @@ class Answer:
         self._state = "closed"
         await self._let_go(DRAIN_S if ended else 0)
 
+    def _begin(self) -> None:
+        """Nothing has come yet, of a first try or of another one."""
+        self._ready.clear()
+        self._head: bytes | None = b""  # what came while it was not clear what it is
+        self._decoder = self._codec.decoder(self._request)
+        self._screen = self._transport.learn(self._endpoint)
+
     def _check_over(self) -> None:
         """Raise what the answer ends with, when all that was ready is taken."""
         if self._error is not None:
@@ -177,10 +182,9 @@ class Answer:
                     "not to; is a proxy on the way?"
                 )
             self._pass.leave(succeeded=True)
-            self._decoder = self._codec.decoder(self._request)
-            self._screen = self._transport.learn(self._endpoint)
-            self._head = b""
-            self._chunks = response.aiter_raw()
+            # Not by `aiter_raw`: it would only hand these chunks on, at a price for each.
+            assert isinstance(response.stream, httpx.AsyncByteStream)
+            self._chunks = aiter(response.stream)
         if scope.cancelled_caught:
             self._raise_late(self._limits.first_s)
 
@@ -278,13 +282,13 @@ class Answer:
         if wait_s is None or trio.current_time() + wait_s >= self._give_up_at:
             self._give_up(error, status)
             return
-        self._ready.clear()
         self._progress(
             "retrying",
             f"{error.message.rstrip('.')}; trying again in {write_seconds(wait_s)} "
             f"(try {self._tried + 1} of {self._transport.rules.tries})",
         )
         await trio.sleep(wait_s)
+        self._begin()
 
     def _give_up(self, error: ProviderError, status: int | None) -> None:
         if error.data.get("pairing") or (isinstance(error, Refused) and status == 400):
@@ -320,6 +324,7 @@ class Answer:
         if another is None:
             return False
         self._endpoint = another
+        self._begin()
         self._tried -= 1  # a key that ran out is no fault of the server's
         return True
 

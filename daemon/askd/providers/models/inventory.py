@@ -105,12 +105,14 @@ class Inventory:
         """
         key = find_key(endpoint, theirs)
         await self._open()
-        listed_at = self._stocks.get(key, NOTHING).listed_at
+        stock = self._stocks.get(key, NOTHING)
+        listed_at = stock.listed_at
+        if not refresh and self._now() - listed_at < _age_of(endpoint):
+            return list(stock.models.values()), None  # as before nearly every prompt: no lock
         async with self._locked(key):
             stock = self._stocks.get(key, NOTHING)
-            is_young = self._now() - stock.listed_at < _age_of(endpoint)
             # Whoever waited while another asked the same has had the question answered.
-            if stock.listed_at > listed_at or (is_young and not refresh):
+            if stock.listed_at > listed_at:
                 return list(stock.models.values()), None
             trouble: ProviderError = Unavailable(
                 f"{endpoint.provider} did not list its models within {LIST_S:g} seconds"
@@ -198,6 +200,8 @@ class Inventory:
 
     async def _open(self) -> None:
         """Read what an earlier daemon has learnt, once."""
+        if self._unread is None:
+            return
         async with self._opening:
             if self._unread is not None:
                 self._stocks = await trio.to_thread.run_sync(read_file, self._unread)
