@@ -305,6 +305,35 @@ def test_proxy_of_the_callers_environment(desk: Desk) -> None:
     caller = Caller(secrets={"HTTPS_PROXY": "http://theirs.example:1"})
     assert found.find("openai", caller).proxy == "http://theirs.example:1"
     assert found.find("ollama", caller).proxy is None
+    lower = desk.make(environ={**OURS, "https_proxy": "http://ours.example:1"})
+    assert lower.find("openai", caller).proxy == "http://theirs.example:1"
+
+
+@pytest.mark.parametrize(
+    ("base_url", "headers", "secrets", "whose"),
+    [
+        ("http://lan.example/v1", {}, {}, "ours"),  # the proxy would read the daemon's key
+        ("http://lan.example/v1", {}, {"LAN_KEY": "their-own-key"}, "theirs"),
+        ("http://lan.example/v1", {"X-Key": "x"}, {"LAN_KEY": "their-own-key"}, "ours"),
+        ("http://me:pass@lan.example/v1", {}, {"LAN_KEY": "their-own-key"}, "ours"),
+        ("https://lan.example/v1", {"X-Key": "x"}, {}, "theirs"),  # it is encrypted
+    ],
+)
+def test_proxy_that_a_caller_names_reads_no_key_of_ours(
+    desk: Desk, base_url: str, headers: dict[str, str], secrets: dict[str, str], whose: str
+) -> None:
+    config = make_config("lan", base_url=base_url, api_key_env="LAN_KEY", headers=headers)
+    proxies = {"HTTP_PROXY": "http://ours.example:1", "HTTPS_PROXY": "http://ours.example:1"}
+    found = desk.make(config, environ={"LAN_KEY": "key-of-the-daemon", **proxies})
+    theirs = dict.fromkeys(proxies, "http://theirs.example:1")
+    endpoint = found.find("lan", Caller(secrets={**theirs, **secrets}))
+    assert endpoint.proxy == f"http://{whose}.example:1"
+
+
+def test_proxy_that_a_caller_names_serves_where_there_is_no_key(desk: Desk) -> None:
+    found = desk.make(make_config("lan", base_url="http://lan.example/v1"))
+    caller = Caller(secrets={"http_proxy": "http://theirs.example:1"})
+    assert found.find("lan", caller).proxy == "http://theirs.example:1"
 
 
 # ---- local_only -------------------------------------------------------------------

@@ -205,14 +205,20 @@ class Credentials:
             self._ask, lambda address: self.find_way(config, address, caller), self.secrets
         )
 
-    def find_way(self, config: ProviderConfig, address: str, caller: Caller) -> Endpoint:
-        """The way to an address, without a credential. Raises `NotConfigured`."""
-        way = find_way(
-            config,
-            address,
-            environ={**self.environ, **caller.secrets},
-            local_only=self._local_only,
-        )
+    def find_way(
+        self, config: ProviderConfig, address: str, caller: Caller, *, is_callers: bool = False
+    ) -> Endpoint:
+        """The way to an address, without a credential. Raises `NotConfigured`.
+
+        A proxy reads all that goes over plain http. So one that the caller names
+        is on the way to https, or to what holds nothing but their own (`is_callers`).
+        """
+        environ = self.environ
+        if is_callers or address.lower().startswith("https:"):
+            theirs = {name.lower() for name in caller.secrets}  # in either spelling
+            ours = {name: each for name, each in environ.items() if name.lower() not in theirs}
+            environ = {**ours, **caller.secrets}
+        way = find_way(config, address, environ=environ, local_only=self._local_only)
         self.secrets.add_url(way.proxy)
         return way
 
@@ -253,7 +259,9 @@ class Credentials:
                 key = None
         elif variable and ours and not (key is not None and key.is_callers):
             address = read_address(variable, ours)
-        endpoint = self.find_way(config, address, caller)
+        has_secret = bool(config.headers) or "@" in config.base_url or "?" in config.base_url
+        is_callers = not has_secret and (key is None or key.is_callers)
+        endpoint = self.find_way(config, address, caller, is_callers=is_callers)
         if config.name == "openai" and endpoint.dialect == "openai-responses":
             # Imitators of OpenAI's API know chats; few know responses.
             is_known = config.base_url == OPENAI_URL
