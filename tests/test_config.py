@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from askd import settings as shapes
-from askd.config import parse_settings, read_settings, write_setting
+from askd.config import parse_settings, read_environment, read_settings, write_setting
 from askd.errors import BadConfig
 from askd.settings import Settings
 
@@ -113,3 +113,15 @@ def test_each_setting_is_described() -> None:
         shapes.LogSettings,
     ):
         check(section)
+
+
+def test_any_variable_of_the_daemon_may_hold_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORK_KEY", "wk-canary")
+    monkeypatch.setenv("EMPTY_KEY", "")
+    monkeypatch.setenv("NOTIFY_SOCKET", "/run/systemd/notify")
+    environment = read_environment()
+    assert environment.keys["WORK_KEY"] == "wk-canary"
+    assert "EMPTY_KEY" not in environment.keys
+    assert "NOTIFY_SOCKET" not in environment.keys  # it is the service manager's
+    assert "WORK_KEY" not in environment.child_env
+    assert "wk-canary" not in repr(environment)

@@ -20,6 +20,7 @@ import trio
 
 from ask.protocol import CAPABILITIES, PROTOCOL
 from ask.protocol.messages import HelloResult
+from ask.protocol.names import KEY_NAMES
 from askd import __version__
 from askd.config import Environment, read_environment, read_settings
 from askd.core import outcome
@@ -63,9 +64,7 @@ log = logging.getLogger("askd")
 def run() -> int:
     """`askd run`: serve until told to stop; answer the exit code."""
     environment = read_environment()
-    secrets = KnownSecrets(
-        value for name, value in environment.keys.items() if name.endswith("_KEY")
-    )
+    secrets = KnownSecrets(environment.keys[name] for name in KEY_NAMES if name in environment.keys)
     configure_log(environment.log_level, hide=secrets.hide)
     try:
         return trio.run(serve, environment, secrets)

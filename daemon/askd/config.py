@@ -7,7 +7,7 @@ a wrong type is a `BadConfig` that names key and line.
 
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,6 @@ from typing import Any
 from pydantic import ValidationError
 
 from ask.paths import Paths
-from ask.protocol.names import SECRET_NAMES
 from askd import systemd
 from askd.errors import BadConfig
 from askd.files import replace_file
@@ -29,6 +28,7 @@ class Environment:
 
     Attributes:
         keys: provider keys, the way to providers, and where credentials are kept: secrets.
+            All of it, since the settings may name any variable, and later ones another.
         child_env: what commands that the settings name are run with.
         systemd: the service manager's variables, taken out of the environment.
     """
@@ -41,19 +41,6 @@ class Environment:
     systemd: Mapping[str, str]
 
 
-OWN_NAMES: tuple[str, ...] = (
-    *SECRET_NAMES,
-    *("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "OLLAMA_HOST", "CODEX_HOME"),
-    *("CREDENTIALS_DIRECTORY", "XDG_CONFIG_HOME", "HOME", "CLAUDE_CONFIG_DIR"),
-    # Where sign-ins go instead, for tests and for proxies of one's own.
-    *(
-        "ASK_CHATGPT_ISSUER",
-        "CODEX_REFRESH_TOKEN_URL_OVERRIDE",
-        "ASK_GITHUB_URL",
-        "ASK_GITHUB_API_URL",
-    ),
-)
-"""What providers and credentials are found by."""
 CHILD_NAMES: tuple[str, ...] = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER")
 """What a command that prints a key may see of the daemon's environment."""
 
@@ -68,7 +55,7 @@ def read_environment() -> Environment:
     passed = {name: environ.pop(name) for name in systemd.VARIABLES if name in environ}
     return Environment(
         paths=Paths.of(environ),
-        keys={name: environ[name] for name in OWN_NAMES if environ.get(name)},
+        keys={name: value for name, value in environ.items() if value},
         child_env={name: environ[name] for name in CHILD_NAMES if name in environ},
         model=environ.get("ASK_MODEL") or None,
         log_level=environ.get("ASK_LOG") or None,
@@ -101,13 +88,24 @@ def parse_settings(text: str, name: str) -> Settings:
         settings = Settings.model_validate(data)
     except ValidationError as error:
         raise BadConfig(_describe(error, text, name)) from None
+    for location, sentence in _find_faults(settings):
+        where = _line_of(text, location)
+        raise BadConfig(f"{name}, line {where}: {'.'.join(location)}: {sentence}")
+    return settings
+
+
+def _find_faults(settings: Settings) -> Iterator[tuple[tuple[str, ...], str]]:
+    """What does not fit together though each value is right: where, and why."""
     for provider, each in settings.providers.items():
+        if not provider.strip() or "/" in provider:
+            yield ("providers", provider), "a provider's name is not empty and has no /"
         problem = _find_gap(provider, each)
         if problem is not None:
             field, sentence = problem
-            where = _line_of(text, ("providers", provider, field))
-            raise BadConfig(f"{name}, line {where}: providers.{provider}.{field}: {sentence}")
-    return settings
+            yield ("providers", provider, field), sentence
+    for model in settings.models:
+        if not all(model.partition("/")):
+            yield ("models", model), 'is no model: name it as in [models."provider/model"]'
 
 
 def _find_gap(provider: str, each: ProviderSettings) -> tuple[str, str] | None:
@@ -151,6 +149,22 @@ def write_setting(path: Path, key: str, value: Any) -> Settings:
     return settings
 
 
+_PLAIN_WORDS = {
+    "bool_type": "must be true or false, without quotes",
+    "bool_parsing": "must be true or false, without quotes",
+    "string_type": "must be a text in quotes",
+    "list_type": 'must be a list, such as ["a", "b"]',
+    "dict_type": "must be a table",
+    "model_type": "must be a table",
+    "int_type": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "float_parsing": "must be a number",
+}
+"""What pydantic says in a programmer's words, by its names of the errors."""
+
+
 def _describe(error: ValidationError, text: str, name: str) -> str:
     # A wrong name is behind most missing ones, so it is the one to tell.
     errors = sorted(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
@@ -162,7 +176,8 @@ def _describe(error: ValidationError, text: str, name: str) -> str:
     elif first["type"] == "missing":
         problem = "is needed and not there"
     else:
-        problem = first["msg"].removeprefix("Value error, ").lower()
+        words = first["msg"].removeprefix("Value error, ").removeprefix("Input should ").lower()
+        problem = _PLAIN_WORDS.get(first["type"], words.replace("be ", "must be ", 1))
     return f"{name}, line {_line_of(text, location)}: {dotted}: {problem}"
 
 
