@@ -171,6 +171,12 @@ def test_file_that_is_not_there(tmp_path: Path) -> None:
         make_keys(tmp_path).find(make_config(api_key_file="/nowhere/key"), {})
 
 
+def test_home_that_nobody_has(tmp_path: Path) -> None:
+    config = make_config(api_key_file="~no-such-user/key")
+    with pytest.raises(NotConfigured, match="work: ~no-such-user/key cannot be read: nobody has"):
+        make_keys(tmp_path).find(config, {})
+
+
 async def test_command_is_run_once_until_its_key_is_refused(tmp_path: Path) -> None:
     trace = tmp_path / "trace"
     command = ("sh", "-c", f"echo x >> {trace}; echo ' wk-of-a-command '; echo noise >&2")

@@ -170,11 +170,15 @@ class Keys:
 def _find_in_file(config: ProviderConfig) -> Key | None:
     if not config.api_key_file:
         return None
-    path = Path(config.api_key_file).expanduser()
     try:
+        path = Path(config.api_key_file).expanduser()
         data = read_private_file(path)
     except NotConfigured as error:
         raise NotConfigured(f"{config.name}: {error.message}") from None
+    except RuntimeError:  # `~name/` of nobody
+        raise NotConfigured(
+            f"{config.name}: {config.api_key_file} cannot be read: nobody has that home directory"
+        ) from None
     if data is None:
         raise NotConfigured(f"{config.name}: {path} cannot be read: No such file")
     return Key(value=check_key(config.name, data.decode("utf-8", "replace")), source=str(path))
