@@ -20,7 +20,7 @@ def test_a_cursor_comes_back(at: float, id: str) -> None:
     "cursor",
     ["", "x", "!!", "é", *[base64.urlsafe_b64encode(each).decode() for each in (
         b"[1]", b'["a","b"]', b"{}", b"[true,\"x\"]", b"\xff", b"[" * 3000,
-        b'[1%s,"x"]' % (b"0" * 400),
+        b'[1%s,"x"]' % (b"0" * 400), b'[NaN,"x"]', b'[Infinity,"x"]', b'[1,"\\ud800"]',
     )]],
 )  # fmt: skip
 def test_other_words_are_refused(cursor: str) -> None:

@@ -6,6 +6,7 @@ A place and not a count, so that rows added meanwhile repeat nothing and hide no
 import base64
 import binascii
 import json
+import math
 
 from askd.store.refusals import bad_cursor
 
@@ -19,7 +20,8 @@ def decode_cursor(cursor: str) -> tuple[float, str]:
     """The (time, id) of a row; raises `RequestError` for what no list answered."""
     try:
         match json.loads(base64.b64decode(cursor, altchars=b"-_", validate=True)):
-            case [int() | float() as at, str() as id] if not isinstance(at, bool):
+            case [int() | float() as at, str() as id] if not isinstance(at, bool) and math.isfinite(at):
+                id.encode()  # raises for half a character, which no row's id holds
                 return float(at), id
             case _:
                 raise bad_cursor()
