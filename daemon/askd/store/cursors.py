@@ -20,8 +20,10 @@ def decode_cursor(cursor: str) -> tuple[float, str]:
     """The (time, id) of a row; raises `RequestError` for what no list answered."""
     try:
         match json.loads(base64.b64decode(cursor, altchars=b"-_", validate=True)):
-            case [int() | float() as at, str() as id] if not isinstance(at, bool) and math.isfinite(at):
+            case [int() | float() as at, str() as id] if not isinstance(at, bool):
                 id.encode()  # raises for half a character, which no row's id holds
+                if not math.isfinite(at):
+                    raise bad_cursor()
                 return float(at), id
             case _:
                 raise bad_cursor()
