@@ -4,38 +4,17 @@ import sqlite3
 
 import pytest
 
-from askd.core.events import Body, ConversationCreated, ItemAdded, PromptAccepted
-from askd.core.items import (
-    AssistantMessage,
-    Blob,
-    Notice,
-    Part,
-    Text,
-    ToolOutput,
-    UserMessage,
-)
+from askd.core.events import ItemAdded
+from askd.core.items import Blob, UserMessage
 from askd.errors import NotFound
 from askd.store.batch import commit_batch
-from askd.store.blobs import drop_unused, find_blobs, keep_blobs, read_blob, used_blobs
+from askd.store.blobs import drop_unused, keep_blobs, read_blob, used_blobs
 from askd.store.changes import append
 from tests.store.builders import create
 
 
 def blob(sha256: str) -> Blob:
     return Blob(sha256, 3, "text/plain")
-
-
-def test_digests_are_found_wherever_parts_are() -> None:
-    parts: tuple[Part, ...] = (Text("x"), blob("a"))
-    bodies: list[Body] = [
-        ConversationCreated("c"),
-        PromptAccepted("t", "k", (UserMessage("i", parts), UserMessage("j", (blob("b"),)))),
-        ItemAdded("t", AssistantMessage("m", (blob("c"), blob("a")))),
-        ItemAdded("t", ToolOutput("o", "call", "read", (blob("d"),))),
-        ItemAdded(None, UserMessage("u", (blob("e"),))),
-        ItemAdded(None, Notice("n", "x")),
-    ]
-    assert find_blobs(bodies) == ["a", "b", "c", "d", "e"]
 
 
 def test_content_is_kept_once_and_read_back(connection: sqlite3.Connection) -> None:

@@ -2,6 +2,7 @@
 
 import math
 import sqlite3
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -104,6 +105,19 @@ def test_a_fork_pays_for_nothing_twice(connection: sqlite3.Connection) -> None:
     assert rows(connection, "turn_id") == [("u",)]
     assert not is_copy([])
     assert not is_copy([Event("c", 1, 1.0, ConversationCreated("c"))])
+
+
+def test_what_was_answered_elsewhere_is_not_counted_here(connection: sqlite3.Connection) -> None:
+    write = create("c", start("t", "a/b"), end("t"))
+    do(connection, append(replace(write, times=[5.0, 6.0, 7.0])))
+    assert rows(connection) == []
+    assert connection.execute("SELECT at FROM events ORDER BY seq").fetchall() == [
+        (5.0,),
+        (6.0,),
+        (7.0,),
+    ]
+    (row,) = connection.execute("SELECT created_at, updated_at FROM conversations").fetchall()
+    assert row == (5.0, 7.0)
 
 
 async def test_what_is_ephemeral_is_counted_nowhere(connection: sqlite3.Connection) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from askd.core.blob_parts import find_blobs
 from askd.core.events import (
     Body,
     CompletionFinished,
@@ -18,7 +19,6 @@ from askd.core.events import (
 )
 from askd.core.outcome import Usage
 from askd.store.batch import Done, commit_batch
-from askd.store.blobs import find_blobs
 from askd.store.bodies import encode_text
 from askd.store.changes import append
 from askd.store.database import configure_writer, prepare_file

@@ -7,29 +7,7 @@ what the events name, so that a copied event (a fork) keeps the content too.
 import sqlite3
 from collections.abc import Mapping, Sequence
 
-from askd.core.events import Body, ItemAdded, PromptAccepted
-from askd.core.items import AssistantMessage, Blob, Part, ToolOutput, UserMessage
 from askd.store.refusals import blob_not_found
-
-
-def find_blobs(bodies: Sequence[Body]) -> list[str]:
-    """The digests that these bodies name, each once, in order."""
-    found: dict[str, None] = {}
-    for body in bodies:
-        for part in _parts(body):
-            if isinstance(part, Blob):
-                found[part.sha256] = None
-    return list(found)
-
-
-def _parts(body: Body) -> Sequence[Part]:
-    match body:
-        case PromptAccepted(items=items):
-            return [part for item in items for part in item.parts]
-        case ItemAdded(item=UserMessage() | AssistantMessage() | ToolOutput() as item):
-            return item.parts
-        case _:
-            return ()
 
 
 def keep_blobs(

@@ -7,6 +7,7 @@ what it refuses is a sentence; the transaction around it is the batch's.
 import sqlite3
 from collections.abc import Sequence
 
+from askd.core.blob_parts import find_blobs
 from askd.core.events import Event, ItemAdded, PromptAccepted, TurnFinished
 from askd.store import blobs, job_rows, refusals
 from askd.store.batch import Change, Done
@@ -56,7 +57,7 @@ def append(write: Write) -> Change[Committed]:
     check_write(write)
     bodies = tuple(write.bodies)
     texts = [encode_text(body) for body in bodies]
-    named = blobs.find_blobs(bodies)
+    named = find_blobs(bodies)
     contents = dict(write.blobs)
 
     def change(connection: sqlite3.Connection, at: float) -> Done[Committed]:
@@ -69,11 +70,13 @@ def append(write: Write) -> Change[Committed]:
         row = find_row_to_extend(write, read_row(connection, write.conversation_id), at=at)
         if write.fulfils is not None:
             job_rows.fulfil_job(connection, write.fulfils, at=at)
-        events = number_events(row, bodies, at=at)
+        events = number_events(row, bodies, at=at, times=write.times)
         _save_row(connection, row, advance_row(row, events))
         blobs.keep_blobs(connection, row.id, named=named, contents=contents)
         _save_events(connection, events, texts)
-        count_answers(connection, events)
+        if write.times is None:
+            # What happened elsewhere was paid for, and counted, there.
+            count_answers(connection, events)
         _follow_turns(connection, row.id, events)
         if write.key is not None:
             _save_key(connection, write.key, row.id, find_key_seq(events, write.key.turn_id))

@@ -67,6 +67,8 @@ class Write:
         jobs: background work that the events cause.
         fulfils: the write is this job's effect and ends it; a stale fence refuses all.
         blobs: digests that the bodies name, held in memory until now; stored with them.
+        times: when each body happened, in unix seconds, if that was elsewhere (an import); what
+            its answers took is not counted then. None: now, here.
     """
 
     conversation_id: str
@@ -77,6 +79,7 @@ class Write:
     jobs: Sequence[NewJob] = ()
     fulfils: Fence | None = None
     blobs: Sequence[tuple[str, bytes]] = ()
+    times: Sequence[float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

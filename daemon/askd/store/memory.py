@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 
 import trio
 
+from askd.core.blob_parts import find_blobs
 from askd.core.events import Event, ItemAdded, PromptAccepted, TurnFinished
 from askd.store import refusals
-from askd.store.blobs import find_blobs
 from askd.store.bodies import encode_text
 from askd.store.log import Committed, KnownKey, Log, Partial, Write
 from askd.store.projection import (
@@ -119,7 +119,7 @@ class MemoryLog(Log):
                 return Committed(events=(), repeated=known)
         at = self._now()
         row = find_row_to_extend(write, self._rows.get(write.conversation_id), at=at)
-        events = tuple(number_events(row, write.bodies, at=at))
+        events = tuple(number_events(row, write.bodies, at=at, times=write.times))
         new = advance_row(row, events)
         if new.name is not None and new.name != row.name:
             for other in self._rows.values():

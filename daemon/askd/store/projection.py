@@ -56,6 +56,8 @@ def check_write(write: Write) -> None:
     wanted = 1 if write.create else 0
     if len(creations) != wanted or (wanted and write.bodies[0] is not creations[0]):
         raise ValueError("conversation_created is the first body of a write that creates")
+    if write.times is not None and len(write.times) != len(write.bodies):
+        raise ValueError("each body of a write has a time, or none has")
     if creations and creations[0].id != write.conversation_id:
         raise ValueError("the write and its conversation_created name different conversations")
 
@@ -65,15 +67,23 @@ def find_row_to_extend(write: Write, row: ConversationRow | None, *, at: float) 
     if write.create:
         if row is not None:
             raise refusals.conversation_exists(write.conversation_id)
-        return empty_row(write.conversation_id, at=at)
+        return empty_row(write.conversation_id, at=write.times[0] if write.times else at)
     if row is None:
         raise refusals.conversation_not_found(write.conversation_id)
     return row
 
 
-def number_events(row: ConversationRow, bodies: Sequence[Body], *, at: float) -> list[Event]:
-    """The bodies as the events that follow what the row counts."""
-    return [Event(row.id, seq, at, body) for seq, body in enumerate(bodies, start=row.last_seq + 1)]
+def number_events(
+    row: ConversationRow,
+    bodies: Sequence[Body],
+    *,
+    at: float,
+    times: Sequence[float] | None = None,
+) -> list[Event]:
+    """The bodies as the events that follow what the row counts; `times`: of each its own."""
+    moments = [at] * len(bodies) if times is None else times
+    pairs = enumerate(zip(moments, bodies, strict=True), start=row.last_seq + 1)
+    return [Event(row.id, seq, moment, body) for seq, (moment, body) in pairs]
 
 
 def advance_row(row: ConversationRow, events: Sequence[Event]) -> ConversationRow:

@@ -1,0 +1,54 @@
+"""Which blobs an event names, wherever in it they stand.
+
+A blob stands in for content that is kept beside the log. What is in it is not
+known here, nor whether it is there.
+"""
+
+from collections.abc import Container, Sequence
+from dataclasses import replace
+
+from askd.core.events import Body, ItemAdded, PromptAccepted
+from askd.core.items import AssistantMessage, Blob, Part, Text, ToolOutput, UserMessage
+
+
+def find_blobs(bodies: Sequence[Body]) -> list[str]:
+    """The digests that these bodies name, each once, in order."""
+    found: dict[str, None] = {}
+    for body in bodies:
+        for part in _parts(body):
+            if isinstance(part, Blob):
+                found[part.sha256] = None
+    return list(found)
+
+
+def name_missing(body: Body, known: Container[str]) -> Body:
+    """The same event, in which a sentence stands for each blob that is not among the known."""
+    if all(sha256 in known for sha256 in find_blobs([body])):
+        return body
+    match body:
+        case PromptAccepted(items=items):
+            named = tuple(replace(item, parts=_name(item.parts, known)) for item in items)
+            return replace(body, items=named)
+        case ItemAdded(item=UserMessage() | AssistantMessage() | ToolOutput() as item):
+            return replace(body, item=replace(item, parts=_name(item.parts, known)))
+        case _:
+            return body
+
+
+def _name(parts: tuple[Part, ...], known: Container[str]) -> tuple[Part, ...]:
+    return tuple(
+        Text(f"[{part.media_type}, {part.bytes} bytes, not in the file]", part.name)
+        if isinstance(part, Blob) and part.sha256 not in known
+        else part
+        for part in parts
+    )
+
+
+def _parts(body: Body) -> Sequence[Part]:
+    match body:
+        case PromptAccepted(items=items):
+            return [part for item in items for part in item.parts]
+        case ItemAdded(item=UserMessage() | AssistantMessage() | ToolOutput() as item):
+            return item.parts
+        case _:
+            return ()

@@ -1,0 +1,37 @@
+"""Blobs are found, and stood in for, wherever parts are."""
+
+from askd.core.blob_parts import find_blobs, name_missing
+from askd.core.events import Body, ConversationCreated, ItemAdded, PromptAccepted
+from askd.core.items import AssistantMessage, Blob, Notice, Part, Text, ToolOutput, UserMessage
+
+
+def blob(sha256: str) -> Blob:
+    return Blob(sha256, 3, "text/plain", "notes.txt")
+
+
+def test_digests_are_found_wherever_parts_are() -> None:
+    parts: tuple[Part, ...] = (Text("x"), blob("a"))
+    bodies: list[Body] = [
+        ConversationCreated("c"),
+        PromptAccepted("t", "k", (UserMessage("i", parts), UserMessage("j", (blob("b"),)))),
+        ItemAdded("t", AssistantMessage("m", (blob("c"), blob("a")))),
+        ItemAdded("t", ToolOutput("o", "call", "read", (blob("d"),))),
+        ItemAdded(None, UserMessage("u", (blob("e"),))),
+        ItemAdded(None, Notice("n", "x")),
+    ]
+    assert find_blobs(bodies) == ["a", "b", "c", "d", "e"]
+
+
+def test_a_missing_blob_becomes_a_sentence_and_a_known_one_stays() -> None:
+    gone = Text("[text/plain, 3 bytes, not in the file]", "notes.txt")
+    bodies: list[Body] = [
+        PromptAccepted("t", "k", (UserMessage("i", (blob("a"), blob("b"))),)),
+        ItemAdded("t", AssistantMessage("m", (blob("b"),))),
+        ItemAdded("t", ToolOutput("o", "call", "read", (blob("b"), Text("x")))),
+    ]
+    prompt, answer, output = [name_missing(body, {"a"}) for body in bodies]
+    assert prompt == PromptAccepted("t", "k", (UserMessage("i", (blob("a"), gone)),))
+    assert answer == ItemAdded("t", AssistantMessage("m", (gone,)))
+    assert output == ItemAdded("t", ToolOutput("o", "call", "read", (gone, Text("x"))))
+    for body in [*bodies, ConversationCreated("c"), ItemAdded(None, Notice("n", "x"))]:
+        assert name_missing(body, {"a", "b"}) is body
