@@ -54,7 +54,7 @@ def status_command(as_json: bool) -> None:
     Never what it is. Your own environment counts, as it does for a prompt.
     """
     with open_client() as client:
-        rows = client.call("auth/status", take_caller())["data"]
+        rows = client.call("auth/status", take_caller(client))["data"]
     if as_json:
         click.echo(json.dumps(rows))
     else:

@@ -107,12 +107,18 @@ def read_events(client: "Client", conversation_id: str, *, after: int | None = 0
         after = page.get("next_after_seq")
 
 
-def take_caller() -> Map:
-    """What the daemon may know of who asks: `{env, secrets}`, both by the tables of names."""
-    return {
-        "env": take(os.environ, CALLER_ENVIRONMENT),
-        "secrets": take(os.environ, SECRET_NAMES),
-    }
+def take_caller(client: "Client | None" = None) -> Map:
+    """What the daemon may know of who asks: `{env, secrets}`, both by the tables of names.
+
+    With a client, the keys that the daemon's settings name are among the secrets. A
+    prompt is told which of them it needs; a listing is not, and would miss them.
+    """
+    names = SECRET_NAMES
+    if client is not None:
+        providers = client.call("config/read")["settings"].get("providers") or {}
+        named = (each.get("api_key_env") for each in providers.values())
+        names += tuple(str(each) for each in named if each)
+    return {"env": take(os.environ, CALLER_ENVIRONMENT), "secrets": take(os.environ, names)}
 
 
 def start_turn(

@@ -289,7 +289,7 @@ class Chat:
     def _begin(self, client: "Client") -> str:
         """The conversation's id; it is created by the first thing that needs it."""
         if self.conversation_id is None:
-            caller = take_caller() if self._options.get("model") else {}
+            caller = take_caller(client) if self._options.get("model") else {}
             created = client.call(
                 "conversation/create",
                 {**self._options, **caller, "terminal": find_terminal(os.environ)},

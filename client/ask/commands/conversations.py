@@ -79,7 +79,7 @@ def new_command(name: str | None, model: str | None, system: str | None, as_json
     """
     with open_client() as client:
         wanted = {"name": name, "model": model, "system": system}
-        caller = {} if model is None else take_caller()  # whether there is such a model
+        caller = {} if model is None else take_caller(client)  # whether there is such a model
         summary = client.call(
             "conversation/create", {**wanted, **caller, "terminal": find_terminal(os.environ)}
         )

@@ -100,7 +100,7 @@ def default_command(name: str | None, unset: bool, as_json: bool) -> None:
         raise click.UsageError("Give a NAME or --unset, not both.")
     with open_client() as client:
         if name is not None or unset:
-            caller = {} if name is None else take_caller()  # whether there is such a model
+            caller = {} if name is None else take_caller(client)  # whether there is such a model
             settings = client.call(
                 "config/write", {"key": "default_model", "value": name, **caller}
             )
@@ -127,7 +127,7 @@ def default_command(name: str | None, unset: bool, as_json: bool) -> None:
 
 def fetch_models(client: "Client", method: str = "model/list") -> Map:
     """The models that this caller could use: `{data, warnings, default, default_why}`."""
-    return client.call(method, take_caller(), limit_s=LIST_LIMIT_S)
+    return client.call(method, take_caller(client), limit_s=LIST_LIMIT_S)
 
 
 def find_default(client: "Client") -> tuple[str | None, str, str | None]:

@@ -4,6 +4,7 @@ import pytest
 
 from ask.commands import calls
 from ask.exits import Failed
+from tests.client.commands.conftest import Ask
 from tests.client.commands.fake_daemon import FakeDaemon, Refusal
 
 
@@ -21,6 +22,26 @@ def test_the_caller_is_taken_by_the_tables(monkeypatch: pytest.MonkeyPatch) -> N
     assert caller["env"]["LANG"] == "de_DE.UTF-8"
     assert caller["secrets"]["OPENAI_API_KEY"] == "sk-1"
     assert "UNRELATED" not in caller["env"]
+
+
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [
+        ("model/list", ["models", "list"]),
+        ("model/refresh", ["models", "refresh"]),
+        ("auth/status", ["auth", "status"]),
+        ("conversation/create", ["new", "-m", "work/m"]),
+    ],
+)
+def test_a_key_that_the_settings_name_is_taken_too(
+    method: str, words: list[str], daemon: FakeDaemon, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORK_KEY", "w-1")
+    work = {"api_key_env": "WORK_KEY"}
+    daemon.settings["providers"] = {"work": work, "none": {"api_key_env": None}}
+    assert ask(*words).code == 0
+    (sent,) = daemon.called(method)
+    assert sent["secrets"]["WORK_KEY"] == "w-1"
 
 
 def test_a_secret_that_is_asked_for_is_sent_with_the_same_key(
