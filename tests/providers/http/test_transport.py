@@ -45,6 +45,21 @@ async def test_request_is_plain_and_carries_the_key() -> None:
     assert request.headers["accept-encoding"] == "identity"
 
 
+async def test_a_refusal_says_which_key_was_refused_or_that_there_was_none() -> None:
+    with pytest.raises(Unauthenticated) as caught:
+        await Scene(refuse(401, "Incorrect.")).ask()
+    sent = "work refused the key (HTTP 401): Incorrect. See where it comes from: ask auth status"
+    assert str(caught.value) == caught.value.message == sent
+    keyless = Endpoint(provider="work", base_url="http://host/v1")
+    with pytest.raises(Unauthenticated) as caught:
+        await collect(Scene(refuse(401, "Who?")).transport, endpoint=keyless)
+    none = "work wants a key, and has none (HTTP 401): Who? Keep one: ask auth set-key work"
+    assert caught.value.message == none
+    headed = replace(keyless, headers={"X-Api-Key": "k"})
+    with pytest.raises(Unauthenticated, match="refused the key"):
+        await collect(Scene(refuse(401)).transport, endpoint=headed)
+
+
 async def test_no_key_no_header() -> None:
     scene = Scene(good())
     keyless = Endpoint(provider="work", base_url="http://host/v1/")

@@ -20,7 +20,7 @@ import httpx
 import trio
 
 from askd import __version__
-from askd.errors import BadAnswer, ProviderError, RateLimited, Unavailable
+from askd.errors import BadAnswer, ProviderError, RateLimited, Unauthenticated, Unavailable
 from askd.providers.base import (
     Codec,
     Endpoint,
@@ -220,6 +220,8 @@ class Transport:
             body = b""  # the status alone must do
         error = codec.read_error(response.status_code, headers, body)
         assert isinstance(error, ProviderError)
+        if isinstance(error, Unauthenticated) and not error.data.get("final"):
+            _say_which_key(error, endpoint)
         seconds = read_retry_after(headers, now=self._now())
         if seconds is not None and isinstance(error, RateLimited | Unavailable):
             error.data.setdefault("retry_at", self._now() + seconds)
@@ -293,6 +295,20 @@ class Transport:
                 cookies=http.cookiejar.CookieJar(no_cookies),
             )
         return client
+
+
+def _say_which_key(error: Unauthenticated, endpoint: Endpoint) -> None:
+    """A key that was not sent was not refused; and what to do in either case."""
+    name, message = endpoint.provider, error.message
+    message += "" if message.endswith((".", "?", "!")) else "."
+    is_sent = endpoint.api_key is not None or any(
+        each in header.lower() for header in endpoint.headers for each in SECRET_HEADERS
+    )
+    if is_sent:
+        error.message = f"{message} See where it comes from: ask auth status"
+    elif message.startswith(f"{name} refused the key"):
+        said = message.removeprefix(f"{name} refused the key")
+        error.message = f"{name} wants a key, and has none{said} Keep one: ask auth set-key {name}"
 
 
 def _make_transport(endpoint: Endpoint) -> httpx.AsyncHTTPTransport:
