@@ -35,7 +35,11 @@ def test_no_file_means_every_default(tmp_path: Path) -> None:
     [
         ("title = 'model'\ncolour = 1\n", 2, "colour: there is no such setting"),
         ("\n\nlocal_only = 'yes'\n", 3, "local_only"),
-        ("local_only = 1\n", 1, "local_only"),
+        ("local_only = 1\n", 1, "local_only: must be true or false, without quotes"),
+        ("title = 'x'\n", 1, "title: must be 'first-words'"),
+        ("[providers.x]\napi_key_cmd = 'pass'\n", 2, "api_key_cmd: must be a list, such as"),
+        ("[models.small]\neffort = 'low'\n", 1, "models.small: is no model"),
+        ("\n[providers.'a/b']\ndialect = 'ollama'\n", 2, "name is not empty and has no /"),
         ("[log]\n# loud\nlevel = 'shout'\n", 3, "log.level"),
         ("[providers.work]\ndialect = 'openai-chat'\n", 1, "providers.work.base_url: is needed"),
         (

@@ -12,6 +12,15 @@ def test_an_address_is_http_and_names_a_host(url: str) -> None:
         ProviderSettings(base_url=url)
 
 
+@pytest.mark.parametrize("call", ["/chat/completions", "/responses/", "/messages", "/api/chat"])
+def test_an_address_ends_before_what_a_dialect_adds(call: str) -> None:
+    with pytest.raises(ValidationError, match="leave /"):
+        ProviderSettings(base_url=f"http://host/v1{call}")
+    assert (
+        ProviderSettings(base_url="http://host/messages/v1").base_url == "http://host/messages/v1"
+    )
+
+
 def test_a_name_is_not_blank() -> None:
     with pytest.raises(ValidationError, match="is empty"):
         Settings(default_model=" ")

@@ -27,11 +27,22 @@ SUPPORTED_DIALECTS: tuple[Dialect, ...] = (
 )
 """What `[providers.NAME]` may speak; the embedded model is under `[local]`."""
 
+CALLS = ("/chat/completions", "/responses", "/messages", "/api/chat")
+"""What a dialect adds to an address itself, and vendors' pages show with it."""
+
 
 def _check_url(url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError("is no address such as http://127.0.0.1:8000/v1")
+    return url
+
+
+def _check_base(url: str) -> str:
+    path = urlsplit(url).path.rstrip("/")
+    for call in CALLS:
+        if path.endswith(call):
+            raise ValueError(f"goes too far: leave {call} out")
     return url
 
 
@@ -42,6 +53,7 @@ def _check_name(name: str) -> str:
 
 
 Url = Annotated[str, AfterValidator(_check_url)]
+BaseUrl = Annotated[Url, AfterValidator(_check_base)]
 Name = Annotated[str, AfterValidator(_check_name)]
 
 
@@ -58,7 +70,7 @@ class ProviderSettings(Section):
         default=None,
         description="The wire format that the server speaks; known for well-known names.",
     )
-    base_url: Url | None = Field(
+    base_url: BaseUrl | None = Field(
         default=None,
         description="Where it listens, up to and without `/chat/completions`; known for "
         "well-known names and for the dialects of one vendor.",
