@@ -133,7 +133,8 @@ def read_content(message: Message, read_blob: ReadBlob) -> str:
 def describe_blob(part: Map) -> str:
     """A blob in few words, for where its content would be too much."""
     name = f"{part['name']}, " if part.get("name") else ""
-    return f"[blob {name}{part.get('media_type', 'unknown')}, {part.get('bytes', 0)} bytes]"
+    kind = "image" if str(part.get("media_type")).startswith("image/") else "file"
+    return f"[{kind} {name}{part.get('media_type', 'unknown')}, {part.get('bytes', 0)} bytes]"
 
 
 def encode_message(message: Message, content: str) -> dict[str, Any]:

@@ -169,8 +169,9 @@ def test_parts_are_set_apart_and_blobs_are_named() -> None:
     message = read_item(item, {"at": 1})
     assert message is not None
     assert read_content(message, describe_blob) == (
-        "what failed?\n\nline\n\n[blob text/plain, 300000 bytes]"
+        "what failed?\n\nline\n\n[file text/plain, 300000 bytes]"
     )
     assert describe_blob({"name": "a.txt", "bytes": 3, "media_type": "text/plain"}) == (
-        "[blob a.txt, text/plain, 3 bytes]"
+        "[file a.txt, text/plain, 3 bytes]"
     )
+    assert describe_blob({"bytes": 3, "media_type": "image/png"}) == "[image image/png, 3 bytes]"

@@ -170,6 +170,6 @@ def explain_prices(total: Map) -> list[str]:
     return [
         "",
         f"{answers} no known price and no part in the cost. For those to come, set",
-        '[models."provider/model"] input_price and output_price in config.toml, in dollars',
-        "for a million tokens (ask config path).",
+        'input_price and output_price under [models."provider/model"], in dollars for a',
+        "million tokens; the file is at: ask config path",
     ]

@@ -89,13 +89,13 @@ def test_show_raw_is_one_object_with_everything(daemon: FakeDaemon, ask: Ask) ->
     assert set(record) == {"id", "title", "name", "model", "message_count", "messages"}
     assert (record["id"], record["name"]) == (conversation_id, "work")
     first, prompt, answer = record["messages"]
-    assert first["content"] == f"see\n\n{content.decode()}\n\n[blob image/png, 9 bytes]"
+    assert first["content"] == f"see\n\n{content.decode()}\n\n[image image/png, 9 bytes]"
     assert (prompt["role"], prompt["content"]) == ("user", "x" * 700)
     assert (answer["role"], answer["content"]) == ("assistant", "You said: " + "x" * 700)
     last = json.loads(ask("history", "show", "work", "--raw", "-n", "1").out)
     assert (last["message_count"], len(last["messages"])) == (3, 1)
     short = ask("history", "show", "work").out
-    assert "[blob text/plain, 5000 bytes]" in short
+    assert "[file text/plain, 5000 bytes]" in short
     assert "... (700 chars total)" in short
 
 

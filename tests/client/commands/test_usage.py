@@ -38,8 +38,8 @@ def test_a_table_with_totals_and_what_is_missing_in_them(daemon: FakeDaemon, ask
         "Total         1,002  1,236,468      20     112          0  $0.0123",
         "",
         "1,000 answers have no known price and no part in the cost. For those to come, set",
-        '[models."provider/model"] input_price and output_price in config.toml, in dollars',
-        "for a million tokens (ask config path).",
+        'input_price and output_price under [models."provider/model"], in dollars for a',
+        "million tokens; the file is at: ask config path",
     ]
 
 
