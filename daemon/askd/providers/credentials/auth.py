@@ -99,7 +99,9 @@ class Auth:
         credentials = self._credentials()
         config = _need(credentials, provider)
         if config.auth is not None:
-            raise RequestError(f"{provider} takes a sign-in in place of a key.")
+            raise RequestError(
+                f"{provider} takes a sign-in in place of a key: `ask auth login {provider}`."
+            )
         changed = await credentials.keys.keep(provider, key)
         note = None
         if config.api_key_env and credentials.environ.get(config.api_key_env):
@@ -157,6 +159,8 @@ class Auth:
                     raise RequestError(
                         f"{provider} uses Claude Code's sign-in: run `claude` and sign in there."
                     )
+                case None if config.dialect == "ollama":
+                    raise RequestError(f"{provider} needs no sign-in.")
                 case None:
                     raise RequestError(
                         f"{provider} takes a key, not a sign-in: `ask auth set-key {provider}`."
