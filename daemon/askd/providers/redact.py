@@ -27,6 +27,11 @@ PLACEHOLDERS = frozenset(
 )
 """What people set where a local server wants any key: words that answers may well hold."""
 
+WORD_CHARACTERS = 16
+"""Letters alone, and fewer than this: `anything`, `whatever`. Where a server wants any key at all
+people take such a word, and hiding it would spoil every answer that holds it. No vendor's key is
+one."""
+
 _FIRST = 3  # characters of a secret that a quick look goes by: "sk-", "ghu", "eyJ"
 
 
@@ -79,9 +84,9 @@ class KnownSecrets:
             self.add(value)
 
     def add(self, value: str | None) -> None:
-        """Hide this value from now on, as it is, in a URL, in JSON. Short ones are ignored."""
+        """Hide this value from now on, as it is, in a URL, in JSON; no short one, and no word."""
         value = (value or "").strip()
-        if len(value) >= SHORTEST and value.lower() not in PLACEHOLDERS:
+        if len(value) >= SHORTEST and not is_word(value):
             self._keep(
                 value, (value, quote(value, safe="", errors="replace"), json.dumps(value)[1:-1])
             )
@@ -126,6 +131,13 @@ class KnownSecrets:
             while len(self._forms) > MOST_VALUES:
                 del self._forms[next(iter(self._forms))]
             self._index = _make_index({form for each in self._forms.values() for form in each})
+
+
+def is_word(value: str) -> bool:
+    """Whether people would write this without a thought of a key."""
+    one_case = value.islower() or value.isupper() or value.istitle()
+    is_plain = value.isalpha() and one_case and len(value) < WORD_CHARACTERS
+    return is_plain or value.lower() in PLACEHOLDERS
 
 
 class StreamRedactor:
