@@ -3,13 +3,14 @@
 Answers are always taken, since the requests in flight are counted elsewhere.
 What a subscription offers is taken while there is room; without room the
 subscription copes (see `peer`). One task writes; while it has nothing to write,
-a frame goes straight into the socket, as far as that takes it without a wait.
+a lone delta goes straight into the socket, as far as that takes it without a wait.
 """
 
+import math
 import os
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import trio
 
@@ -19,9 +20,9 @@ NOTIFICATIONS_LIMIT_BYTES = 1024 * 1024
 WRITE_BYTES = 64 * 1024
 """Joined and written at once; what is slower than this in `WRITE_LIMIT_S` is stuck."""
 WRITE_LIMIT_S = 10.0
-JOIN_S = 0.001
-"""What comes so soon after a frame that went straight out is queued, to be joined and written
-at once: a burst costs two writes, a token every few milliseconds never waits for a task."""
+QUIET_S = 0.002
+"""After so long without a frame a delta goes straight into the socket. What comes sooner is
+queued, to be joined and written at once: in a burst a write costs more than a task's turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class Outbox:
         self._wake = trio.Event()
         self._finishing = False
         self._idle: trio.SocketStream | None = None  # the stream while its writer waits
-        self._join_until = 0.0
+        self._last_at = -math.inf  # when a frame came
 
     def post(self, frame: bytes, *, on_sent: Callable[[], None] | None = None) -> None:
         """Queue a frame that must be written; `on_sent` is called when it has been."""
@@ -100,18 +101,14 @@ class Outbox:
                     each.on_sent()
 
     def _add(self, waiting: Waiting) -> None:
-        if self._idle is not None and not self._queue:
-            now = trio.current_time()
-            if now >= self._join_until:
-                self._join_until = now + JOIN_S
-                written = _write_some(self._idle, waiting.frame)
-                if written == len(waiting.frame):
-                    if waiting.on_sent is not None:
-                        waiting.on_sent()
-                    return
-                if written:  # the rest of a frame must follow, whatever else is left out
-                    rest = waiting.frame[written:]
-                    waiting = replace(waiting, frame=rest, droppable=False)
+        now = trio.current_time()
+        is_lone, self._last_at = now - self._last_at >= QUIET_S, now
+        if is_lone and waiting.droppable and self._idle is not None and not self._queue:
+            written = _write_some(self._idle, waiting.frame)
+            if written == len(waiting.frame):
+                return
+            if written:  # the rest of a frame must follow, whatever else is left out
+                waiting = Waiting(waiting.frame[written:], waiting.source)
         self._queue.append(waiting)
         if waiting.source is not None:
             self._notifications += 1
