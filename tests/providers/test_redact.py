@@ -132,6 +132,21 @@ def test_password_of_a_proxy() -> None:
     assert known.hide(said) == "Proxy-Authorization: Basic ***, http://me:***@proxy (***)"
 
 
+def test_key_in_a_query() -> None:
+    known = KnownSecrets()
+    known.add_url("https://host/v1?api-version=2026-01-01&key=q-secret%2B1")
+    assert known.hide("key=q-secret%2B1 or q-secret+1") == "key=*** or ***"
+    assert known.hide("2026-01-01") == "2026-01-01"
+
+
+@pytest.mark.parametrize("value", ["h-secret-1", "Bearer h-secret-1", "token h-secret-1"])
+def test_value_of_a_header_with_or_without_its_scheme(value: str) -> None:
+    known = KnownSecrets()
+    known.add_named("Authorization", value)
+    known.add_named("User-Agent", "my-editor-1.0")
+    assert known.hide("h-secret-1 my-editor-1.0") == "*** my-editor-1.0"
+
+
 @pytest.mark.parametrize("url", [None, "", "http://proxy:1", "http://me@proxy", "http://[bad"])
 def test_address_without_a_password(url: str | None) -> None:
     known = KnownSecrets()

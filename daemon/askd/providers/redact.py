@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from threading import Lock
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 MASK = "***"
 
@@ -26,6 +26,9 @@ PLACEHOLDERS = frozenset(
     {"password", "lm-studio", "not-needed", "not-required", "no-key-required", "sk-no-key-required"}
 )
 """What people set where a local server wants any key: words that answers may well hold."""
+
+SECRET_NAMES = ("auth", "key", "token", "secret", "cookie")
+"""A header, or a field of a URL's query, with one of these in its name holds a secret."""
 
 WORD_CHARACTERS = 16
 """Letters alone, and fewer than this: `anything`, `whatever`. Where a server wants any key at all
@@ -91,13 +94,25 @@ class KnownSecrets:
                 value, (value, quote(value, safe="", errors="replace"), json.dumps(value)[1:-1])
             )
 
+    def add_named(self, name: str, value: str) -> None:
+        """Hide the value of a header or of a field of a query, if its name says that it is one."""
+        if any(each in name.lower() for each in SECRET_NAMES):
+            self.add(value)
+            self.add(value.partition(" ")[2])  # what follows `Bearer`, `Basic`, `Token`
+
     def add_url(self, url: str | None) -> None:
-        """Hide the password in a URL, also as it is sent: `Basic` and the pair in base64."""
+        """Hide what is secret in a URL: fields of its query, and the password.
+
+        That one also as it is sent: `Basic` and the pair in base64.
+        """
         try:
             parts = urlsplit(url or "")
+            fields = parse_qsl(parts.query)
             user, password = unquote(parts.username or ""), unquote(parts.password or "")
         except ValueError:
             return
+        for name, value in fields:
+            self.add_named(name, value)
         if password:
             pair = base64.b64encode(f"{user}:{password}".encode()).decode()
             self.add(password)

@@ -120,7 +120,7 @@ async def test_secrets_are_learned_and_hidden_everywhere() -> None:
         provider="work",
         base_url="http://host/v1",
         api_key="sk-secret",
-        headers={"X-Auth": "Bearer hdr-secret-1", "X-Editor": "my-editor-1.0"},
+        headers={"X-Auth": "Basic hdr-secret-1", "X-Editor": "my-editor-1.0"},
         proxy="http://me:pass-word-1@proxy:1",
     )
     with pytest.raises(Refused, match=r"You sent \*\*\*, \*\*\* and \*\*\*\.") as caught:

@@ -50,9 +50,6 @@ ERROR_BODY_S = 5.0
 
 CLOSE_S = 5.0
 
-SECRET_HEADERS = ("auth", "key", "token", "secret", "cookie")
-"""A header with one of these in its name holds a secret."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
@@ -155,7 +152,8 @@ class Transport:
         if len(reply.body) > JSON_BODY_LIMIT_BYTES:
             raise BadAnswer(f"{endpoint.provider}: the listing is larger than 8 MiB")
         try:
-            return json.loads(reply.body)
+            # A name that a server lists is shown and kept; one that repeats the key is neither.
+            return Screen(self._secrets).hide(json.loads(reply.body))
         except (ValueError, RecursionError):
             raise BadAnswer(f"{endpoint.provider}: the listing is not JSON") from None
 
@@ -250,8 +248,7 @@ class Transport:
         self._secrets.add_url(endpoint.base_url)
         self._secrets.add_url(endpoint.proxy)
         for name, value in endpoint.headers.items():
-            if any(each in name.lower() for each in SECRET_HEADERS):
-                self._secrets.add(value.removeprefix("Bearer "))
+            self._secrets.add_named(name, value)
         return Screen(self._secrets)
 
     async def _exchange(self, endpoint: Endpoint, call: HttpCall, limit: int) -> Reply:
