@@ -6,6 +6,7 @@ used, and whether an answer fits it, is for the daemon to say.
 """
 
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ DEPTH_LIMIT = 20
 """As the daemon has it: deeper ones are not for a message."""
 NUMBER_LIMIT = 2**63
 """Whole numbers from here on are not for a message either."""
+MEMBER_LIMIT = 1024
+"""Of one list or map: neither are longer ones."""
 
 _TYPES = {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
 _NAME = re.compile(r"[^\W\d][\w-]*")
@@ -52,12 +55,14 @@ def read_fields(text: str) -> Map:
         properties[name] = field
     if not properties:
         raise _refuse("The schema is empty.")
-    return {
+    schema: Map = {
         "type": "object",
         "properties": properties,
         "required": list(properties),
         "additionalProperties": False,
     }
+    _check_size(schema, "The schema")
+    return schema
 
 
 def strip_fence(text: str) -> str:
@@ -109,14 +114,15 @@ def _read_file(path: str) -> Map:
 
 def _read_json(text: str, name: str) -> Map:
     try:
-        schema = json.loads(text, parse_constant=_refuse_constant, parse_int=_read_int)
+        schema = json.loads(
+            text, parse_constant=_refuse_constant, parse_int=_read_int, parse_float=_read_float
+        )
         text.encode()
     except (ValueError, RecursionError) as error:
         raise _refuse(f"{name} is not valid JSON: {error}.") from None
     if not isinstance(schema, dict):
         raise _refuse(f"{name} is not a JSON object, as a schema is.")
-    if _find_depth(schema) > DEPTH_LIMIT:
-        raise _refuse(f"{name} is nested too deep.")
+    _check_size(schema, name)
     return schema
 
 
@@ -127,18 +133,29 @@ def _read_int(text: str) -> int:
     return number
 
 
+def _read_float(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text[:30]} is too large")
+    return number
+
+
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is no JSON")
 
 
-def _find_depth(value: Any) -> int:
-    level, depth = [value], 0
+def _check_size(schema: Map, name: str) -> None:
+    level: list[Any] = [schema]
+    depth = 0
     while level := [each for each in level if isinstance(each, dict | list)]:
         depth += 1
+        if depth > DEPTH_LIMIT:
+            raise _refuse(f"{name} is nested too deep.")
+        if any(len(each) > MEMBER_LIMIT for each in level):
+            raise _refuse(f"{name} has more than {MEMBER_LIMIT} fields or values in one place.")
         level = [
             each for many in level for each in (many.values() if isinstance(many, dict) else many)
         ]
-    return depth
 
 
 def _refuse(message: str, *, hint: str | None = None) -> Failed:

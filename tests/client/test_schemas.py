@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ask import schemas
 from ask.exits import Failed
+from ask.protocol import frames
 from ask.schemas import read_fields, read_schema, strip_fence
 from askd.sessions import schemas as daemon
 
@@ -90,6 +92,9 @@ def test_any_fields_make_a_closed_schema(fields: dict[str, str], separator: str)
         ('{"type": }', "The schema is not valid JSON: Expecting value"),
         ('{"maximum": NaN}', "The schema is not valid JSON: NaN is no JSON"),
         ('{"maximum": 9223372036854775808}', "9223372036854775808 is too large"),
+        ('{"maximum": -1e400}', "The schema is not valid JSON: -1e400 is too large"),
+        (f'{{"enum": {[*range(1025)]}}}', "has more than 1024 fields or values in one place."),
+        (",".join(f"f{n}" for n in range(1025)), "has more than 1024 fields or values in one"),
         ('{"title": "\ud800"}', "The schema is not valid JSON"),
         ('{"a":' * 21 + "1" + "}" * 21, "The schema is nested too deep."),
         ("[" * 100_000, "The schema is not valid JSON"),
@@ -103,6 +108,13 @@ def test_what_is_no_schema(text: str, message: str) -> None:
     assert message in caught.value.message
     assert (caught.value.code, caught.value.data["reason"]) == (2, "bad_schema")
     assert caught.value.hint is not None
+
+
+def test_the_largest_schema_fits_a_request() -> None:
+    schema = read_schema(f'{{"enum": {[*range(schemas.MEMBER_LIMIT)]}}}')
+    frame = frames.encode_request(1, "turn/start", {"options": {"answer_schema": schema}})
+    reader = frames.FrameReader(member_limit=frames.REQUEST_MEMBER_LIMIT)
+    assert len(reader.feed(frame)) == 1
 
 
 def test_json_is_taken_as_it_is() -> None:
