@@ -35,7 +35,7 @@ PIPE_IT = "Pipe it in, or give the provider alone and be asked: ask auth set-key
     "auth",
     cls=Group,
     examples=[Example("ask auth status"), Example("ask auth status --json")],
-    codes=[errors.NOT_FOUND, errors.CREDENTIALS, errors.NO_DAEMON],
+    codes=[errors.FAILED, errors.NOT_FOUND, errors.CREDENTIALS, errors.NO_DAEMON],
 )
 def auth_command() -> None:
     """Keep keys, sign in, and say what is there."""
@@ -117,7 +117,7 @@ def logout_command(provider: str, as_json: bool) -> None:
         Example("ask auth login chatgpt", by_hand=True),
         Example("ask auth login copilot", by_hand=True),
     ],
-    codes=[errors.NOT_FOUND, errors.CREDENTIALS, errors.NO_DAEMON],
+    codes=[errors.FAILED, errors.NOT_FOUND, errors.CREDENTIALS, errors.NO_DAEMON],
 )
 @click.argument("provider")
 @json_option
@@ -156,14 +156,17 @@ def read_key(provider: str) -> str:
     """
     if sys.stdin is not None and os.isatty(0):
         try:
-            text = getpass.getpass(f"Key for {strip_controls(provider)}: ")
+            text = getpass.getpass(f"Key for {strip_controls(provider)} (not shown): ")
         except EOFError:
+            click.echo(err=True)  # Ctrl-D ends no line
             text = ""
+        nothing = "No key was given."
     else:
         text = _read_stdin()
+        nothing = "No key was given: standard input is empty."
     key = text.strip()
     if not key:
-        raise _unfit("No key was given: standard input is empty.")
+        raise _unfit(nothing)
     if not key.isascii() or not key.isprintable() or " " in key:
         raise _unfit("That is no key: a key is one line of ASCII without blanks.")
     return key

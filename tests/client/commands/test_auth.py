@@ -155,7 +155,7 @@ def test_on_a_terminal_the_key_is_typed_unseen(daemon: FakeDaemon) -> None:
     )
     os.close(terminal)
     seen = b""
-    while b"Key for work: " not in seen:
+    while b"Key for work (not shown): " not in seen:
         seen += os.read(person, 1000)
     os.write(person, f"{KEY}\n".encode())
     out, _ = process.communicate(timeout=20)
@@ -165,6 +165,20 @@ def test_on_a_terminal_the_key_is_typed_unseen(daemon: FakeDaemon) -> None:
     os.close(person)
     assert (process.returncode, daemon.keys) == (0, {"work": KEY})
     assert KEY not in f"{seen.decode()} {out.decode()}"
+
+
+def test_on_a_terminal_no_key_is_no_talk_of_standard_input(
+    daemon: FakeDaemon, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def hang_up(prompt: str) -> str:
+        raise EOFError
+
+    monkeypatch.setattr(os, "isatty", lambda descriptor: True)
+    monkeypatch.setattr("getpass.getpass", hang_up)
+    result = ask("auth", "set-key", "work")
+    assert result.code == 2
+    assert result.err.startswith("\nNo key was given.\n")
+    assert daemon.keys == {}
 
 
 def test_a_key_is_forgotten_once(daemon: FakeDaemon, ask: Ask) -> None:

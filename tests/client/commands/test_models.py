@@ -1,10 +1,20 @@
 """Which models there are, and which one answers."""
 
 import json
+import os
+from typing import Any, cast
 
 import pytest
 
-from ask.commands.models import lay_out_models, show_price, show_tokens
+from ask.commands.models import (
+    LIST_LIMIT_S,
+    PATIENCE_S,
+    fetch_models,
+    lay_out_models,
+    show_price,
+    show_tokens,
+)
+from ask.connection import Client, Silent
 from tests.client.commands.conftest import Ask
 from tests.client.commands.fake_daemon import FakeDaemon
 
@@ -113,3 +123,33 @@ def test_no_model_at_all_is_code_4_with_the_ways_to_go_on(daemon: FakeDaemon, as
     result = ask("models", "default")
     assert result.code == 4
     assert "Looked for a key: set KEY." in result.err
+
+
+class SlowHouse:
+    """A client whose daemon has not answered when patience is over."""
+
+    def __init__(self) -> None:
+        self.waited: list[float] = []
+
+    def call(self, method: str, params: Any = None) -> dict[str, Any]:
+        return {"settings": {}}
+
+    def send(self, method: str, params: Any) -> int:
+        return 1
+
+    def wait(self, request: int, *, limit_s: float) -> dict[str, Any]:
+        self.waited.append(limit_s)
+        if limit_s == PATIENCE_S:
+            raise Silent
+        return {"data": [], "warnings": []}
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_a_person_is_told_what_takes_long(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], is_terminal: bool
+) -> None:
+    monkeypatch.setattr(os, "isatty", lambda descriptor: is_terminal)
+    house = SlowHouse()
+    assert fetch_models(cast("Client", house))["data"] == []
+    assert ("Asking the providers" in capfd.readouterr().err) is is_terminal
+    assert house.waited[-1] == LIST_LIMIT_S
