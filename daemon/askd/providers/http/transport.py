@@ -37,7 +37,7 @@ from askd.providers.http.limiter import Limiter
 from askd.providers.http.retry import RetryRules, read_retry_after, read_retry_words
 from askd.providers.http.screen import Screen
 from askd.providers.http.trouble import describe_trouble
-from askd.providers.redact import KnownSecrets
+from askd.providers.redact import SECRET_NAMES, KnownSecrets
 
 JSON_BODY_LIMIT_BYTES = 8 << 20
 """Of a listing; the largest one known is about 1 MiB."""
@@ -153,7 +153,7 @@ class Transport:
             raise BadAnswer(f"{endpoint.provider}: the listing is larger than 8 MiB")
         try:
             # A name that a server lists is shown and kept; one that repeats the key is neither.
-            return Screen(self._secrets).hide(json.loads(reply.body))
+            return Screen(self._secrets).hide_in(json.loads(reply.body))
         except (ValueError, RecursionError):
             raise BadAnswer(f"{endpoint.provider}: the listing is not JSON") from None
 
@@ -299,7 +299,7 @@ def _say_which_key(error: Unauthenticated, endpoint: Endpoint) -> None:
     name, message = endpoint.provider, error.message
     message += "" if message.endswith((".", "?", "!")) else "."
     is_sent = endpoint.api_key is not None or any(
-        each in header.lower() for header in endpoint.headers for each in SECRET_HEADERS
+        each in header.lower() for header in endpoint.headers for each in SECRET_NAMES
     )
     if is_sent:
         error.message = f"{message} See where it comes from: ask auth status"
