@@ -1,5 +1,8 @@
 """The outbox: order kept, bounds kept, nobody waited for but the writer."""
 
+import os
+
+import pytest
 import trio
 import trio.testing
 
@@ -113,3 +116,88 @@ async def test_a_peer_that_does_not_read_is_given_up(
         assert trio.current_time() - began == outbox.WRITE_LIMIT_S
     else:
         raise AssertionError("the write was not stuck")
+
+
+def open_sockets() -> tuple[trio.SocketStream, trio.SocketStream]:
+    """Both ends of a real connection."""
+    ours, theirs = trio.socket.socketpair()
+    return trio.SocketStream(ours), trio.SocketStream(theirs)
+
+
+async def test_a_lone_delta_goes_straight_into_the_socket() -> None:
+    box = Outbox()
+    ours, theirs = open_sockets()
+    async with ours, theirs, trio.open_nursery() as nursery:
+        nursery.start_soon(box.write_all, ours)
+        await trio.testing.wait_all_tasks_blocked()
+        assert box.offer(b"delta", source="a", droppable=True)
+        # No checkpoint until here, so that no task can have written it.
+        assert read_now(theirs) == b"delta"
+        box.finish()
+
+
+async def test_what_follows_at_once_is_joined_behind_it(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    box = Outbox()
+    ours, theirs = open_sockets()
+    async with ours, theirs, trio.open_nursery() as nursery:
+        nursery.start_soon(box.write_all, ours)
+        await trio.testing.wait_all_tasks_blocked()
+        for word in (b"1", b"2", b"3"):
+            assert box.offer(word, source="a", droppable=True)
+        assert read_now(theirs) == b"1"
+        assert await theirs.receive_some() == b"23"
+        await trio.sleep(outbox.QUIET_S)
+        assert box.offer(b"4", source="a", droppable=True)
+        assert read_now(theirs) == b"4"
+        box.finish()
+
+
+async def test_answers_and_events_are_left_to_the_writer() -> None:
+    box = Outbox()
+    ours, theirs = open_sockets()
+    async with ours, theirs, trio.open_nursery() as nursery:
+        nursery.start_soon(box.write_all, ours)
+        await trio.testing.wait_all_tasks_blocked()
+        assert box.offer(b"event", source="a", droppable=False)
+        assert read_now(theirs) == b""
+        assert await theirs.receive_some() == b"event"
+        box.finish()
+
+
+async def test_the_rest_of_a_delta_that_went_in_half_is_never_dropped() -> None:
+    box = Outbox()
+    ours, theirs = open_sockets()
+    delta = b"x" * (NOTIFICATIONS_LIMIT_BYTES - 1)  # more than a socket takes at once
+    async with ours, theirs, trio.open_nursery() as nursery:
+        nursery.start_soon(box.write_all, ours)
+        await trio.testing.wait_all_tasks_blocked()
+        assert box.offer(delta, source="a", droppable=True)
+        assert box.offer(b"dropped", source="a", droppable=True)
+        box.drop_from("a")
+        box.post(b"gap")
+        box.finish()
+        received = b""
+        while len(received) < len(delta) + 3:
+            received += await theirs.receive_some()
+    assert received == delta + b"gap"
+
+
+async def test_a_peer_that_is_gone_is_found_by_the_writer() -> None:
+    box = Outbox()
+    ours, theirs = open_sockets()
+    await theirs.aclose()
+    with pytest.RaisesGroup(trio.BrokenResourceError):
+        async with ours, trio.open_nursery() as nursery:
+            nursery.start_soon(box.write_all, ours)
+            await trio.testing.wait_all_tasks_blocked()
+            assert box.offer(b"delta", source="a", droppable=True)
+
+
+def read_now(stream: trio.SocketStream) -> bytes:
+    """What can be read without a wait."""
+    try:
+        return os.read(stream.socket.fileno(), WRITE_BYTES)
+    except BlockingIOError:
+        return b""
