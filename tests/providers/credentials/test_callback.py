@@ -1,5 +1,6 @@
 """The door on the loopback: who is let in, who is not, and that it stays open."""
 
+import errno
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
@@ -104,6 +105,24 @@ async def test_visitors_who_say_nothing_do_not_keep_others_out(autojump_clock: M
             assert (await stream.receive_some(100)).startswith(b"HTTP/1.1 200")
         for each in silent:
             await each.aclose()
+
+
+async def test_door_stays_open_while_there_is_no_descriptor_left(
+    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    autojump_clock.autojump_threshold = 0.05
+    troubles = [OSError(errno.EMFILE, "Too many open files"), OSError(errno.ENFILE, "the same")]
+    accept = trio.SocketListener.accept
+
+    async def accept_late(listener: trio.SocketListener) -> trio.SocketStream:
+        if troubles:
+            raise troubles.pop(0)
+        return await accept(listener)
+
+    monkeypatch.setattr(trio.SocketListener, "accept", accept_late)
+    async with serving(lambda target: True) as callback:
+        assert b"200 OK" in await visit(callback, get("/auth/callback?x"))
+    assert not troubles
 
 
 async def test_door_is_closed_behind_the_block() -> None:

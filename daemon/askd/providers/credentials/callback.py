@@ -6,6 +6,7 @@ an address that is refused is answered as such, and the door stays open. It keep
 nothing, logs nothing, and takes no more from a visitor than one head.
 """
 
+import errno
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -24,6 +25,11 @@ HEAD_S = 10.0
 
 VISITORS = 8
 """At once; a browser has two or three."""
+
+FULL = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
+"""This machine, or this process, has no more of something just now; it ends no sign-in."""
+
+FULL_S = 0.1
 
 DONE = "You are signed in as far as this page can tell. Go back to your terminal."
 FAILED = "The sign-in failed. Your terminal says why."
@@ -66,7 +72,17 @@ class Callback:
         async with trio.open_nursery() as nursery:
             while True:
                 await places.acquire()
-                nursery.start_soon(receive, await self.listener.accept())
+                nursery.start_soon(receive, await self._accept())
+
+    async def _accept(self) -> trio.SocketStream:
+        """The next visitor, as soon as there is a descriptor for one."""
+        while True:
+            try:
+                return await self.listener.accept()
+            except OSError as error:
+                if error.errno not in FULL:
+                    raise
+            await trio.sleep(FULL_S)
 
     async def _answer(self, stream: trio.SocketStream, take: Callable[[str], bool]) -> None:
         try:
