@@ -61,7 +61,9 @@ def lay_out_steps(begun: Map, *, can_paste: bool) -> list[str]:
             "If the browser runs on another machine, it ends at an address that it cannot reach:",
             "paste that address here, then Enter.",
         ]
-    lines.append("Waiting for the browser ... (Ctrl-C gives up)")
+    lines.append(
+        "Waiting for the browser ... (Ctrl-C stops waiting here; the browser can still finish it)"
+    )
     return lines
 
 
