@@ -23,7 +23,7 @@ from askd.core.turn import (
     CompletionFailed,
     Input,
 )
-from askd.errors import AskdError, Refused, TooLarge, find_leaves
+from askd.errors import AskdError, TooLarge, find_leaves
 from askd.providers.assemble import Assembler
 from askd.providers.base import Caller, Model, ModelRequest
 from askd.sessions.contents import ReadBlob, resolve_blobs
@@ -190,14 +190,19 @@ def check_budget(context: Context, model: Model) -> None:
 
 
 def _describe(error: Exception) -> Failure:
-    """A failure that a person can act on; what nobody foresaw is logged and called internal."""
+    """A failure that a person can act on; what nobody foresaw is logged and called internal.
+
+    What a provider refused has been logged where its answer was read.
+    """
     for each in find_leaves(error):
         if isinstance(each, AskdError):
             failure = each.failure
-            if isinstance(each, Refused):
-                log.error("Request refused: %s", failure.message)
             if failure.code == OVERFLOW and WAYS_OUT not in failure.message:
                 failure = replace(failure, message=f"{failure.message} {WAYS_OUT}")
             return failure
     log.error("Completion failed unexpectedly", exc_info=error)
-    return Failure(FAILED, "internal", f"Something went wrong inside askd: {error!r}")
+    # Its words may hold anything, a key too: they are for the log, which hides what is secret.
+    names = ", ".join(sorted({type(each).__name__ for each in find_leaves(error)}))
+    return Failure(
+        FAILED, "internal", f"Something went wrong inside askd ({names}); its log says more."
+    )

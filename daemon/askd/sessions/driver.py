@@ -118,7 +118,9 @@ class Driver:
 
     async def _close_crashed(self, turn_id: str, error: Exception) -> None:
         session = self._session
-        message = f"Something went wrong inside askd: {_innermost(error)!r}"
+        # The name alone: its words may hold anything, and the log hides what is secret.
+        name = type(_innermost(error)).__name__
+        message = f"Something went wrong inside askd ({name}); its log says more."
         end = TurnFinished(turn_id, "failed", FAILED, reason="internal", message=message)
         session.make_stale()
         try:

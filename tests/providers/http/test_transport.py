@@ -201,6 +201,16 @@ async def test_listing_that_is_none(
         await fetch(response)
 
 
+async def test_listing_that_repeats_the_key_is_not_passed_on() -> None:
+    listed = (
+        b'{"data": [{"id": "m-sk-secret-0123", "sk-secret-0123": ["\\u0073k-secret-0123", 7]}]}'
+    )
+    scene = Scene(httpx.Response(200, stream=Body(listed)))
+    where = replace(WHERE, api_key="sk-secret-0123")
+    answer = await scene.transport.fetch_json(where, "/models", codec=CODEC)
+    assert answer == {"data": [{"id": "m-***", "***": ["***", 7]}]}
+
+
 async def test_json_is_posted() -> None:
     scene = Scene(httpx.Response(200, stream=Body(b'{"ok": true}')))
     answer = await scene.transport.fetch_json(WHERE, "/api/show", codec=CODEC, body=b'{"m": 1}')

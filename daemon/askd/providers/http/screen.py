@@ -52,7 +52,7 @@ class Screen:
                     self._take_call(event, shown)
                 case ReasoningSealed(raw):
                     self._flush_reasoning(shown)
-                    shown.append(event if raw is None else ReasoningSealed(self._hide_in(raw)))
+                    shown.append(event if raw is None else ReasoningSealed(self._hide_map(raw)))
                 case UsageReported():
                     shown.append(event)
                 case _:  # a stop, an end, a failure: nothing more comes
@@ -91,16 +91,17 @@ class Screen:
     def _hide(self, text: str | None) -> str | None:
         return self._secrets.hide(text) if text else text
 
-    def _hide_in(self, raw: Mapping[str, Any]) -> Mapping[str, Any]:
-        return {self._secrets.hide(name): self._hide_value(value) for name, value in raw.items()}
-
-    def _hide_value(self, value: Any) -> Any:
+    def hide_in(self, value: Any) -> Any:
+        """A value of JSON without secrets, in whatever it holds."""
         match value:
             case str():
                 return self._secrets.hide(value)
             case Mapping():
-                return self._hide_in(value)
+                return self._hide_map(value)
             case list() | tuple():
-                return [self._hide_value(each) for each in value]
+                return [self.hide_in(each) for each in value]
             case _:
                 return value
+
+    def _hide_map(self, raw: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {self._secrets.hide(name): self.hide_in(value) for name, value in raw.items()}
