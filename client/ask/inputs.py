@@ -13,6 +13,7 @@ from ask.blobs import put_blob
 from ask.connection import Client
 from ask.exits import USAGE, Failed
 from ask.fast import caller
+from ask.fast.argv import may_mention
 from ask.fast.run import Carried
 from ask.fast.stdin import InputLate, read_input
 from ask.images import IMAGE_NAMES, find_image_type
@@ -45,14 +46,16 @@ def read_inputs(
     carried: Carried,
     *,
     images: Sequence[str] = (),
+    mentioned: Sequence[Input] = (),
     stdin: bool,
     quiet: bool,
 ) -> list[Input]:
-    """The words, the files, the images, standard input: all of the prompt, checked.
+    """The words, the files, the images, what is mentioned, standard input: all of it, checked.
 
     Args:
         text: the prompt's words.
         images: files; `-` is standard input, of which no text is read then.
+        mentioned: what the words mention, read already.
         carried: what the short way has read; what is read here is added.
         stdin: whether to look at standard input at all.
         quiet: do not say that it is silent or empty.
@@ -60,21 +63,22 @@ def read_inputs(
     Raises:
         Failed: one cannot be read, is none of its kind, is too large; or there is nothing to ask.
     """
-    count = len(files) + len(images)
+    count = len(files) + len(images) + len(mentioned)
     if count > FILES_LIMIT:
-        raise _unfit(f"A prompt takes at most {FILES_LIMIT} files, not {count}.")
+        raise unfit(f"A prompt takes at most {FILES_LIMIT} files, not {count}.")
     if STDIN_IMAGE in images and not (stdin and caller.has_input()):
-        raise _unfit("-a - takes an image from standard input, and there is none.")
+        raise unfit("-a - takes an image from standard input, and there is none.")
     if images.count(STDIN_IMAGE) > 1:
-        raise _unfit("-a - can be given once: standard input is one image.")
+        raise unfit("-a - can be given once: standard input is one image.")
     inputs: list[Input] = []
     if text.strip():
         try:
             inputs.append(Input(text.encode()))
         except UnicodeEncodeError:
-            raise _unfit("The prompt is not valid UTF-8.") from None
+            raise unfit("The prompt is not valid UTF-8.") from None
     inputs += [read_file(path) for path in files]
     inputs += [read_image(path, carried, quiet=quiet) for path in images]
+    inputs += mentioned
     read = stdin and STDIN_IMAGE not in images
     content = read_stdin(carried, quiet=quiet) if read else b""
     if content.strip():
@@ -89,6 +93,21 @@ def read_inputs(
     return inputs
 
 
+def attach_mentions(
+    text: str, *, beside: Sequence[str] = (), quiet: bool = False
+) -> tuple[str, list[Input]]:
+    """The words that a person typed, and what they mention (`ask.attachments`).
+
+    Raises:
+        Failed: a file that is mentioned is missing, or cannot be taken.
+    """
+    if not may_mention(text):
+        return text, []
+    from ask.attachments import read_mentions
+
+    return read_mentions(text, beside=beside, quiet=quiet)
+
+
 def read_stdin(carried: Carried, *, quiet: bool) -> bytes:
     """Standard input to its end, begun where the short way stopped."""
     content, more = carried.stdin, carried.more
@@ -100,12 +119,12 @@ def read_stdin(carried: Carried, *, quiet: bool) -> bytes:
         content, more = _read_rest(content, carried.deadline, quiet=True)
     carried.stdin, carried.more = content, more
     if len(content) > BLOB_LIMIT_BYTES:
-        raise _unfit(
+        raise unfit(
             f"Standard input is larger than {BLOB_LIMIT_BYTES >> 20} MiB.",
             hint="Send the part that matters, for example its end: ... | tail -c 1M | ask ...",
         )
     if b"\0" in content:
-        raise _unfit("Standard input is binary; a prompt takes text.")
+        raise unfit("Standard input is binary; a prompt takes text.")
     return check_text(content, "Standard input")
 
 
@@ -123,33 +142,33 @@ def _read_rest(begun: bytes, deadline: float | None, *, quiet: bool) -> tuple[by
 def read_file(path: str) -> Input:
     """A file to attach, as text."""
     if not path:
-        raise _unfit("-f needs a file, and its name is empty.")
+        raise unfit("-f needs a file, and its name is empty.")
     name = show_path(path)
+    if path == STDIN_IMAGE and not os.path.exists(path):
+        raise unfit("-f takes a file, not -.", hint="Standard input is added without an option.")
     content = _read_content(path)
     if b"\0" in content:
         hint = "Attach an image with -a." if find_image_type(content) else None
-        raise _unfit(f"{name} is a binary file; -f takes text.", hint=hint)
+        raise unfit(f"{name} is a binary file; -f takes text.", hint=hint)
     return Input(check_text(content, name), name)
 
 
 def read_image(path: str, carried: Carried, *, quiet: bool) -> Input:
     """An image to attach: a file, or standard input."""
     if not path:
-        raise _unfit("-a needs an image, and its name is empty.")
+        raise unfit("-a needs an image, and its name is empty.")
     if path == STDIN_IMAGE:
         name, shown = caller.INPUT_NAME, "Standard input"
         content, more = _read_rest(b"", carried.deadline, quiet=quiet)
         if more:
-            raise _unfit(f"Standard input is larger than {BLOB_LIMIT_BYTES >> 20} MiB.")
+            raise unfit(f"Standard input is larger than {BLOB_LIMIT_BYTES >> 20} MiB.")
     else:
         name = shown = show_path(path)
         content = _read_content(path)
     media_type = find_image_type(content)
     if media_type is None:
         hint = None if b"\0" in content else "Attach text with -f."
-        raise _unfit(
-            f"{shown} is no image of the kinds that models take: {IMAGE_NAMES}.", hint=hint
-        )
+        raise unfit(f"{shown} is no image of the kinds that models take: {IMAGE_NAMES}.", hint=hint)
     return Input(content, name, media_type)
 
 
@@ -159,9 +178,9 @@ def _read_content(path: str) -> bytes:
         with open(path, "rb") as stream:
             content = stream.read(BLOB_LIMIT_BYTES + 1)
     except OSError as error:
-        raise _unfit(f"{name} cannot be read: {error.strerror}.") from None
+        raise unfit(f"{name} cannot be read: {error.strerror}.") from None
     if len(content) > BLOB_LIMIT_BYTES:
-        raise _unfit(f"{name} is larger than {BLOB_LIMIT_BYTES >> 20} MiB.")
+        raise unfit(f"{name} is larger than {BLOB_LIMIT_BYTES >> 20} MiB.")
     return content
 
 
@@ -170,7 +189,8 @@ def show_path(path: str) -> str:
     return os.fsencode(path).decode(errors="replace")
 
 
-def _unfit(message: str, *, hint: str | None = None) -> Failed:
+def unfit(message: str, *, hint: str | None = None) -> Failed:
+    """What is raised for an input that cannot be taken."""
     return Failed(USAGE, message, hint=hint, data={"reason": "bad_input"})
 
 
@@ -179,14 +199,14 @@ def check_text(content: bytes, name: str) -> bytes:
     try:
         content.decode()
     except UnicodeDecodeError as error:
-        raise _unfit(
+        raise unfit(
             f"{name} is not valid UTF-8 text (at byte {error.start}).",
             hint="Convert it first, for example with iconv.",
         ) from None
     return content
 
 
-def send_parts(client: Client, inputs: list[Input]) -> list[dict[str, Any]]:
+def send_parts(client: Client, inputs: Sequence[Input]) -> list[dict[str, Any]]:
     """The parts of the prompt; large ones have been sent as blobs when this returns."""
     parts: list[dict[str, Any]] = []
     room = INLINE_TOTAL_BYTES

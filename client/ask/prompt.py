@@ -28,7 +28,7 @@ from ask.fast.argv import KEY_LENGTH, is_key
 from ask.fast.caller import StdoutClosed, StdoutFailed
 from ask.fast.run import Carried
 from ask.follow import End, Follower
-from ask.inputs import read_inputs, send_parts
+from ask.inputs import Input, attach_mentions, read_inputs, send_parts
 from ask.outputs import check_output, find_code_block, replace_output
 from ask.protocol.names import CALLER_ENVIRONMENT, SECRET_NAMES
 from ask.render import Screen, show_usage
@@ -60,6 +60,7 @@ class Wish:
     fail_busy: bool = False
     ephemeral: bool = False
     no_stdin: bool = False
+    no_mentions: bool = False
     as_json: bool = False
     raw: bool = False
     quiet: bool = False
@@ -92,11 +93,17 @@ def ask_prompt(wish: Wish, environ: Mapping[str, str], carried: Carried | None =
     if wish.timeout_s is not None and carried.deadline is None:
         carried.deadline = time.monotonic() + wish.timeout_s
     schema = None if wish.schema is None else read_schema(wish.schema)
+    text, mentioned = " ".join(wish.words), list[Input]()
+    if not wish.no_mentions:
+        text, mentioned = attach_mentions(
+            text, beside=(*wish.files, *wish.images), quiet=wish.quiet
+        )
     inputs = read_inputs(
-        " ".join(wish.words),
+        text,
         wish.files,
         carried,
         images=wish.images,
+        mentioned=mentioned,
         stdin=not wish.no_stdin,
         quiet=wish.quiet,
     )

@@ -86,6 +86,39 @@ def test_nothing_is_sent_with_a_schema_that_is_none(lone_home: Path) -> None:
     assert daemon.requests == []
 
 
+def test_what_is_mentioned_is_sent_once(
+    lone_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("x.py").write_text("one\ntwo\n")
+    Path("y.py").write_text("y")
+    words = ("fix", "@x.py#L2", "@y.py")
+    with FakeDaemon(lone_home, answer("x"), answer("x")) as daemon:
+        ask(words=words, files=("y.py",))
+        ask(words=words, no_mentions=True)
+    first, second = daemon.asked("turn/start")
+    assert first["parts"] == [
+        {"type": "text", "text": "fix x.py#L2 y.py"},
+        {"type": "text", "text": "y", "name": "y.py"},
+        {"type": "text", "text": "two\n", "name": "x.py#L2"},
+    ]
+    assert second["parts"] == [{"type": "text", "text": "fix @x.py#L2 @y.py"}]
+
+
+def test_nothing_is_sent_when_a_mentioned_file_is_missing(lone_home: Path) -> None:
+    with FakeDaemon(lone_home) as daemon, pytest.raises(Failed, match=r"no file nope\.py"):
+        ask(words=("fix", "@nope.py"))
+    assert daemon.requests == []
+
+
+def test_standard_input_is_never_searched(lone_home: Path) -> None:
+    carried = Carried("k")
+    carried.stdin = b"see @nope.py"
+    with FakeDaemon(lone_home, answer("x")) as daemon:
+        ask(carried, words=())
+    assert daemon.asked("turn/start")[0]["parts"] == [{"type": "text", "text": "see @nope.py"}]
+
+
 def test_the_callers_variables_are_below_the_options(lone_home: Path) -> None:
     environ = {"ASK_MODEL": "env/m", "ASK_SYSTEM": "env", "OPENAI_API_KEY": "sk", "OTHER": "x"}
     target = {"kind": "new"}

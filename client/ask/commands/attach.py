@@ -19,6 +19,7 @@ from ask.commands.calls import (
     Map,
     conversation_argument,
     json_option,
+    no_mentions_option,
     resolve,
     start_turn,
     write_text,
@@ -30,7 +31,7 @@ from ask.feed import Feed, Missed, News
 from ask.protocol import errors
 from ask.render import encode_record
 from ask.scene import Scene
-from ask.terminal import ControlFilter
+from ask.terminal import ControlFilter, strip_controls
 from ask.thoughts import Thoughts
 from ask.transcript import is_message
 
@@ -81,10 +82,16 @@ class Count(click.ParamType[int]):
     help=f"Earlier messages to show, or 'all'; default {TAIL_MESSAGES}, with --json all.",
 )
 @click.option("--no-input", is_flag=True, help="Only watch; typed lines are not sent.")
+@no_mentions_option
 @click.option("--until-idle", is_flag=True, help="Leave when no turn runs or waits.")
 @json_option
 def attach_command(
-    conversation: str, messages: int | None, no_input: bool, until_idle: bool, as_json: bool
+    conversation: str,
+    messages: int | None,
+    no_input: bool,
+    no_mentions: bool,
+    until_idle: bool,
+    as_json: bool,
 ) -> int:
     """Follow a conversation live, from another terminal.
 
@@ -97,7 +104,7 @@ def attach_command(
         view = JsonView(ALL if messages is None else messages)
     else:
         view = TextView(TAIL_MESSAGES if messages is None else messages)
-    attached = Attached(conversation, view, until_idle=until_idle)
+    attached = Attached(conversation, view, until_idle=until_idle, mentions=not no_mentions)
     typed = None if no_input or not sys.stdin.isatty() else sys.stdin.fileno()
     try:
         attached.run(typed)
@@ -120,10 +127,13 @@ class View(Protocol):
 class Attached:
     """One attachment: a subscription that is renewed after a gap or a lost connection."""
 
-    def __init__(self, conversation: str, view: View, *, until_idle: bool = False) -> None:
+    def __init__(
+        self, conversation: str, view: View, *, until_idle: bool = False, mentions: bool = True
+    ) -> None:
         self._conversation = conversation
         self._view = view
         self._until_idle = until_idle
+        self._mentions = mentions
         self._lines: list[str] = []  # typed and not yet sent
         self._rest = b""
         self._feed = Feed()
@@ -225,12 +235,18 @@ class Attached:
     def _send(self, client: "Client", line: str) -> None:
         if not line:
             return
+        from ask.inputs import attach_mentions
+
+        target = {"kind": "id", "value": self._id}
         try:
-            start_turn(client, {"kind": "id", "value": self._id}, line, key=make_key())
+            said, mentioned = attach_mentions(line) if self._mentions else (line, [])
+            start_turn(client, target, said, key=make_key(), mentioned=mentioned)
         except Failed as error:
             if error.code == errors.NO_DAEMON:
                 raise
-            click.echo(error.message, err=True)
+            click.echo(strip_controls(error.message), err=True)
+            if error.hint:
+                click.echo(strip_controls(error.hint), err=True)
 
 
 class TextView:

@@ -6,7 +6,7 @@ wire itself is `ask.connection`.
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from ask.terminal import find_terminal
 
 if TYPE_CHECKING:
     from ask.connection import Client
+    from ask.inputs import Input
 
 Map = dict[str, Any]
 PAGE = 200
@@ -127,17 +128,19 @@ def start_turn(
     text: str,
     *,
     key: str,
+    mentioned: "Sequence[Input]" = (),
     options: Map | None = None,
     follow: bool = False,
 ) -> Map:
-    """Send one typed line as a prompt; it is queued behind what runs."""
+    """Send one typed line as a prompt, with what it mentions; it is queued behind what runs."""
+    from ask.inputs import send_parts
     from ask.prompt import start_turn as send
 
     said = {"model": os.environ.get("ASK_MODEL"), "system": os.environ.get("ASK_SYSTEM")}
     params = {
         "target": target,
         "key": key,
-        "parts": [{"type": "text", "text": text}],
+        "parts": [{"type": "text", "text": text}, *send_parts(client, mentioned)],
         "options": {**{name: value for name, value in said.items() if value}, **(options or {})},
         "cwd": find_directory(),
         "terminal": find_terminal(os.environ),
@@ -190,3 +193,7 @@ conversation_argument = click.argument(
 """One conversation: its id, its name, or 4 or more characters of its id."""
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+no_mentions_option = click.option(
+    "--no-mentions", is_flag=True, help="Leave @path as it is; else that file is attached."
+)

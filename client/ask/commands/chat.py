@@ -17,6 +17,7 @@ from ask.commands.calls import (
     Map,
     complete_conversation,
     need_terminal,
+    no_mentions_option,
     open_client,
     read_events,
     resolve,
@@ -43,7 +44,7 @@ HELP = """\
 /models       the models that could answer
 /clear        begin again: the model sees nothing of what was said before
 /exit         leave (also: exit, Ctrl-D)
-Any other line is a prompt. Ctrl-C stops an answer."""
+Any other line is a prompt; @FILE in it attaches that file. Ctrl-C stops an answer."""
 
 
 @click.command(
@@ -78,12 +79,14 @@ Any other line is a prompt. Ctrl-C stops an answer."""
 )
 @click.option("-m", "--model", metavar="NAME", help="The model that answers.")
 @click.option("-S", "--system", metavar="TEXT", help="A system prompt.")
+@no_mentions_option
 def chat_command(
     conversation: str | None,
     again: bool,
     session: str | None,
     model: str | None,
     system: str | None,
+    no_mentions: bool,
 ) -> int:
     """Talk line by line; /help lists the commands.
 
@@ -95,7 +98,7 @@ def chat_command(
         raise click.UsageError("Give one of ID, -c and -s.")
     options = {name: value for name, value in (("model", model), ("system", system)) if value}
     found = find_conversation(conversation, again=again, session=session)
-    chat = Chat(found, options)
+    chat = Chat(found, options, mentions=not no_mentions)
     if chat.interactive:
         where = "a new conversation" if found is None else name_conversation(found)
         click.echo(strip_controls(f"Chat in {where}. /help lists the commands."), err=True)
@@ -132,13 +135,15 @@ class Chat:
         code: that of the last line that failed.
     """
 
-    def __init__(self, found: Map | None, options: Map) -> None:
+    def __init__(self, found: Map | None, options: Map, *, mentions: bool = True) -> None:
         self.conversation_id: str | None = None if found is None else str(found["id"])
         self._options = options
         self._meanwhile = Meanwhile()
         self._known = found is None  # what was said before the chat is not shown
         self._keeps_notices: bool | None = None
         self.interactive = sys.stdin.isatty()
+        # What a script hands over is content; it may have come from anywhere.
+        self._mentions = mentions and self.interactive
         self.code = DONE
 
     def run(self) -> int:
@@ -236,8 +241,10 @@ class Chat:
         from ask.fast.caller import write_all
         from ask.fast.run import Carried
         from ask.follow import Follower
+        from ask.inputs import attach_mentions
         from ask.render import Screen
 
+        said, mentioned = attach_mentions(text) if self._mentions else (text, [])
         key = make_key()
         self._meanwhile.expect_prompt(key)
         target: Map = (
@@ -247,7 +254,15 @@ class Chat:
         )
 
         def start(client: Client) -> Map:
-            accepted = start_turn(client, target, text, key=key, options=self._options, follow=True)
+            accepted = start_turn(
+                client,
+                target,
+                said,
+                key=key,
+                mentioned=mentioned,
+                options=self._options,
+                follow=True,
+            )
             self.conversation_id = str(accepted["conversation_id"])
             return accepted
 

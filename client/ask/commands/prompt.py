@@ -9,7 +9,7 @@ import os
 
 import click
 
-from ask.commands.calls import complete_conversation, complete_file
+from ask.commands.calls import complete_conversation, complete_file, no_mentions_option
 from ask.commands.help import Command
 from ask.commands.root import valued_options, walk_options
 from ask.fast.run import Carried
@@ -117,6 +117,7 @@ class Temperature(click.ParamType[float]):
     help="Attach an image; - takes it from standard input.",
 )
 @click.option("--no-stdin", is_flag=True, help="Do not read standard input: for loops.")
+@no_mentions_option
 @click.option("--json", "as_json", is_flag=True, help="Print events as JSON, one a line.")
 @click.option("--raw", is_flag=True, help="To a pipe: the answer with its control sequences.")
 @click.option("-x", "--extract", is_flag=True, help="Print only the first code block.")
@@ -159,6 +160,7 @@ def prompt_command(
     files: tuple[str, ...],
     images: tuple[str, ...],
     no_stdin: bool,
+    no_mentions: bool,
     as_json: bool,
     raw: bool,
     extract: bool,
@@ -206,6 +208,7 @@ def prompt_command(
         fail_busy=fail_busy,
         ephemeral=ephemeral,
         no_stdin=no_stdin,
+        no_mentions=no_mentions,
         as_json=as_json,
         raw=raw,
         quiet=quiet,

@@ -14,6 +14,11 @@ RESERVED = frozenset(
 )
 """The keys of `ask.commands.COMMANDS`, which would cost a module to import."""
 
+BEFORE_MENTION = "([{<\"'“‘„«‹,;|—–\\"
+"""What may stand before the `@` of a mention, beside white space; not what a name ends with."""
+_FIRST_WIDE = "\u2e80"
+"""Here the scripts begin that put no space between words: any of their letters may stand there."""
+
 KEY_LENGTH = 128
 """The longest key of a prompt; the daemon takes no longer one."""
 
@@ -24,6 +29,7 @@ _FLAGS = {
     "--quiet": "quiet",
     "--raw": "raw",
     "--no-stdin": "no_stdin",
+    "--no-mentions": "no_mentions",
     "--queue": "queue",
     "--fail-busy": "fail_busy",
     "--ephemeral": "ephemeral",
@@ -54,6 +60,7 @@ class Words:
         "fail_busy",
         "key",
         "model",
+        "no_mentions",
         "no_stdin",
         "queue",
         "quiet",
@@ -66,7 +73,7 @@ class Words:
 
     def __init__(self) -> None:
         self.again = self.quiet = self.raw = self.no_stdin = False
-        self.queue = self.fail_busy = self.ephemeral = False
+        self.queue = self.fail_busy = self.ephemeral = self.no_mentions = False
         self.session: str | None = None
         self.model: str | None = None
         self.system: str | None = None
@@ -108,7 +115,9 @@ def read_prompt(arguments: list[str]) -> Words | None:
         else:
             text.append(token)
     words.text = " ".join(text)
-    if "@" in words.text or (words.again and words.session) or (words.queue and words.fail_busy):
+    if (words.again and words.session) or (words.queue and words.fail_busy):
+        return None
+    if not words.no_mentions and may_mention(words.text):
         return None
     if words.key is not None and not is_key(words.key):
         return None
@@ -124,6 +133,25 @@ def read_status(arguments: list[str]) -> bool | None:
     if arguments == ["daemon", "status", "--json"]:
         return True
     return None
+
+
+def may_mention(text: str) -> bool:
+    """Whether a text holds an `@` that a file's name could follow; `a@b.c` holds none."""
+    place = text.find("@")
+    while place >= 0:
+        if can_begin(text, place):
+            return True
+        place = text.find("@", place + 1)
+    return False
+
+
+def can_begin(text: str, place: int) -> bool:
+    """Whether the `@` at this place could be a mention's: nothing is looked up."""
+    after = text[place + 1 : place + 2]
+    if not after or after == "@" or after.isspace():
+        return False
+    before = text[place - 1] if place else " "
+    return before.isspace() or before in BEFORE_MENTION or before >= _FIRST_WIDE
 
 
 def is_key(text: str) -> bool:

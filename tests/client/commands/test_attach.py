@@ -5,6 +5,7 @@ import os
 import pty
 import subprocess
 import threading
+from pathlib import Path
 from typing import Any
 
 import click
@@ -148,6 +149,35 @@ def test_typed_lines_are_prompts_and_ctrl_d_detaches(daemon: FakeDaemon, run: Ru
     assert code == 0
     assert [call["parts"][0]["text"] for call in daemon.called("turn/start")] == ["hello", "again"]
     assert {call["target"]["value"] for call in daemon.called("turn/start")} == {conversation_id}
+
+
+@pytest.mark.parametrize("options", [(), ("--no-mentions",)])
+def test_typed_lines_may_mention_files(
+    daemon: FakeDaemon, run: Run, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    daemon.create("work", live=True)
+    (tmp_path / "x.py").write_text("pass\n")
+    ours, theirs = pty.openpty()
+    watcher = run("attach", "work", *options, stdin=theirs)
+    os.close(theirs)
+    os.write(ours, f"fix @{tmp_path}/x.py\n@{tmp_path}/nope.py\nlast\n".encode())
+    watcher.wait_for("You said: last\n\n")
+    os.write(ours, b"\x04")
+    watcher.end()
+    os.close(ours)
+    sent = [call["parts"] for call in daemon.called("turn/start")]
+    if options:
+        assert [part["text"] for (part,) in sent][:2] == [
+            f"fix @{tmp_path}/x.py",
+            f"@{tmp_path}/nope.py",
+        ]
+        return
+    assert sent[0] == [
+        {"type": "text", "text": f"fix {tmp_path}/x.py"},
+        {"type": "text", "text": "pass\n", "name": f"{tmp_path}/x.py"},
+    ]
+    assert len(sent) == 2
+    assert f"There is no file {tmp_path}/nope.py to attach.\nNot meant" in watcher.err
 
 
 def test_a_refused_line_is_said_and_the_watching_goes_on(daemon: FakeDaemon, run: Run) -> None:

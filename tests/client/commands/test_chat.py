@@ -221,6 +221,33 @@ def test_a_person_is_prompted_and_leaves_with_ctrl_d(daemon: FakeDaemon, home: P
     assert [call["parts"][0]["text"] for call in daemon.called("turn/start")] == ["hello"]
 
 
+def test_a_person_may_mention_a_file(daemon: FakeDaemon, home: Path, tmp_path: Path) -> None:
+    (tmp_path / "x.py").write_text("pass\n")
+    with Person("-s", "talk") as person:
+        person.wait_for("> ")
+        person.type(f"fix @{tmp_path}/x.py\n")
+        person.wait_for(f"You said: fix {tmp_path}/x.py")
+        person.wait_for("> ")
+        person.type(f"fix @{tmp_path}/nope.py\n")
+        person.wait_for(f"There is no file {tmp_path}/nope.py to attach.")
+        person.wait_for("> ")
+        assert person.leave() == 0
+    (call,) = daemon.called("turn/start")
+    assert call["parts"][1:] == [
+        {"type": "text", "text": "pass\n", "name": f"{tmp_path}/x.py"},
+    ]
+    with Person("-s", "talk", "--no-mentions") as person:
+        person.wait_for("> ")
+        person.type(f"fix @{tmp_path}/nope.py\n")
+        person.wait_for(f"You said: fix @{tmp_path}/nope.py")
+        person.wait_for("> ")
+        assert person.leave() == 0
+
+
+def test_a_scripts_lines_are_content(daemon: FakeDaemon, chat: Any) -> None:
+    assert chat("see @./nope.py\n").out == "You said: see @./nope.py\n"
+
+
 def test_a_person_sees_once_what_others_say_meanwhile(daemon: FakeDaemon, home: Path) -> None:
     conversation_id = daemon.create("talk", live=True)
     daemon.say(conversation_id, "long ago")

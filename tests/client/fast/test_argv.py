@@ -3,7 +3,7 @@
 import pytest
 
 from ask.commands import COMMANDS
-from ask.fast.argv import RESERVED, is_plain_number, read_prompt, read_status
+from ask.fast.argv import RESERVED, is_plain_number, may_mention, read_prompt, read_status
 
 
 def test_the_reserved_names_are_those_of_the_commands() -> None:
@@ -25,6 +25,9 @@ def test_the_reserved_names_are_those_of_the_commands() -> None:
         (["--timeout", "1.5", "x"], {"timeout": "1.5"}),
         (["--key", "k", "--fail-busy", "x"], {"key": "k", "fail_busy": True}),
         (["--raw", "--no-stdin", "--ephemeral", "--queue"], {"raw": True, "ephemeral": True}),
+        (["mail", "a@b.c"], {"text": "mail a@b.c"}),
+        (["at", "@", "5"], {"text": "at @ 5"}),
+        (["--no-mentions", "see", "@x.py"], {"text": "see @x.py", "no_mentions": True}),
         (["-s", "list", "x"], {"session": "list", "text": "x"}),
     ],
 )
@@ -57,7 +60,9 @@ def test_what_it_understands(line: list[str], expected: dict[str, object]) -> No
         ["-", "hi"],
         ["-5"],
         ["look", "at", "@src/x.py"],
-        ["mail a@b.c"],
+        ["(@x)"],
+        ["a", "\\@x.py"],
+        ["看@x.py"],
         ["-s"],
         ["-s", ""],
         ["-s", "-q", "x"],
@@ -88,6 +93,18 @@ def test_what_it_declines(line: list[str]) -> None:
 )
 def test_daemon_status(line: list[str], expected: bool | None) -> None:
     assert read_status(line) is expected
+
+
+@pytest.mark.parametrize(
+    "text", ["", "hi", "@", "a@b", "@@", "é@b.fr", "x/@y", "=@y", "`@y`", "a @"]
+)
+def test_what_is_no_mention_to_begin_with(text: str) -> None:
+    assert not may_mention(text)
+
+
+@pytest.mark.parametrize("text", ["@y", "a@b @y", " @y", "\n@y", '"@y"', "，@y", "@@ @y", "\\@y"])
+def test_what_may_be_one(text: str) -> None:
+    assert may_mention(text)
 
 
 @pytest.mark.parametrize("text", ["1", "10", "0.5", "007", "123456789"])

@@ -228,7 +228,21 @@ tokens = st.one_of(
         [
             *("-c", "--continue", "-s", "--session", "-m", "--model", "-S", "--system", "-q"),
             *("--quiet", "--raw", "--no-stdin", "--queue", "--fail-busy", "--ephemeral", "--"),
-            *("--timeout", "1.5", "30", "work", "list", "daemon", "status", "é ü", "a/b", "hi"),
+            *(
+                "--timeout",
+                "1.5",
+                "30",
+                "work",
+                "--no-mentions",
+                "a@b.c",
+                "@user",
+                "list",
+                "daemon",
+                "status",
+                "é ü",
+                "a/b",
+                "hi",
+            ),
         ]
     ),
     st.sampled_from(

@@ -65,7 +65,16 @@ def list_modules(code: str, *words: str, environ: dict[str, str]) -> set[str]:
     return set(out.splitlines()[-1].split())
 
 
-@pytest.mark.parametrize("words", [("hi",), ("daemon", "status"), ("daemon", "status", "--json")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("hi",),
+        ("mail", "me@example.org"),
+        ("--no-mentions", "@x.py"),
+        ("daemon", "status"),
+        ("daemon", "status", "--json"),
+    ],
+)
 def test_the_modules_are_few_and_light(lone_home: Path, words: tuple[str, ...]) -> None:
     environ = environment(lone_home)
     with FakeDaemon(lone_home, say_once):
