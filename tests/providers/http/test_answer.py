@@ -514,7 +514,10 @@ async def test_text_that_was_held_back_comes_before_a_cut(autojump_clock: MockCl
     assert len(scene.requests) == 1
 
 
-async def test_broken_request_is_logged_as_an_error(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("status", [400, 422])
+async def test_broken_request_is_logged_as_an_error(
+    status: int, caplog: pytest.LogCaptureFixture
+) -> None:
     with pytest.raises(Refused, match="Bad temperature"):
-        await Scene(refuse(400, "Bad temperature.")).ask()
+        await Scene(refuse(status, "Bad temperature.")).ask()
     assert [record.levelname for record in caplog.records] == ["ERROR"]

@@ -280,7 +280,7 @@ class Answer:
         except ProviderError as trouble:
             error = self._transport.finish_error(trouble)
         if wait_s is None or trio.current_time() + wait_s >= self._give_up_at:
-            self._give_up(error, status)
+            self._give_up(error)
             return
         self._progress(
             "retrying",
@@ -290,8 +290,8 @@ class Answer:
         await trio.sleep(wait_s)
         self._begin()
 
-    def _give_up(self, error: ProviderError, status: int | None) -> None:
-        if error.data.get("pairing") or (isinstance(error, Refused) and status == 400):
+    def _give_up(self, error: ProviderError) -> None:
+        if error.data.get("pairing") or isinstance(error, Refused):
             logger.error("%s", error.message)
         seconds = self._transport.seconds_until_retry(error)
         if isinstance(error, RateLimited) and seconds and " again in " not in error.message:
