@@ -22,7 +22,7 @@ PROXIES = {"HTTPS_PROXY": "http://proxy.example:3128", "HTTP_PROXY": "http://pro
 
 @pytest.mark.parametrize(
     ("host", "expected"),
-    [("localhost", True), ("a.localhost", True), ("127.0.0.1", True), ("127.9.9.9", True),
+    [("localhost", True), ("a.localhost", False), ("127.0.0.1", True), ("127.9.9.9", True),
      ("::1", True), ("10.0.0.1", False), ("0.0.0.0", False), ("127.0.0.1.evil.com", False),
      ("localhost.evil.com", False), ("api.openai.com", False)],
 )  # fmt: skip

@@ -43,11 +43,14 @@ def is_openai(endpoint: Endpoint) -> bool:
 
 @lru_cache(maxsize=REMEMBERED)
 def is_loopback(host: str) -> bool:
-    """Whether the host is this machine by its very name."""
+    """Whether the host is this machine by its very name.
+
+    `x.localhost` should be (RFC 6761), but glibc asks the name server for it: it may be anywhere.
+    """
     try:
         return ip_address(host).is_loopback
     except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
+        return host == "localhost"
 
 
 def read_address(variable: str, value: str) -> str:
