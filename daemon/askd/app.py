@@ -10,6 +10,7 @@ import logging
 import math
 import os
 import random
+import resource
 import signal
 import sys
 import time
@@ -94,6 +95,8 @@ def check_config() -> int:
 async def serve(environment: Environment, secrets: KnownSecrets) -> int:
     """Own the data directory and serve; answer the exit code."""
     os.umask(0o077)
+    # A core file would hold every key that was seen.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     paths = environment.paths
     pid = os.getpid()
     notifier = find_notifier(environment.systemd, pid=pid)

@@ -438,12 +438,16 @@ def test_what_is_left_of_a_killed_daemon(number: int, tmp_path: Path) -> None:
     with open_world(tmp_path, model=False) as world, tell(Echo()) as server:
         search = Search(world)
         write_config(world, table("groq", server.base_url))
+        # Where core files are wanted; whichever way they go, that of a daemon is empty.
+        wanted = ("sh", "-c", 'ulimit -S -c unlimited; exec "$0" "$@"')
         daemon = world.start(
-            command=(sys.executable, "-P", "-X", "faulthandler", *DAEMON[2:]),
+            command=(*wanted, sys.executable, "-P", "-X", "faulthandler", *DAEMON[2:]),
             env={"ASK_LOG": "debug", "GROQ_API_KEY": search.plant("daemon")},
         )
         daemon.wait_for("Ready", where="err")
         search.ask("-s", "work", "-m", "groq/fake", "TEXT")
+        limits = Path(f"/proc/{daemon.process.pid}/limits").read_text()
+        assert re.search(r"^Max core file size +0 ", limits, re.MULTILINE)
         daemon.signal(number)
         ended = daemon.finish()
         assert ended.code == -number
