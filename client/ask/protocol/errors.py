@@ -79,6 +79,7 @@ REASONS: dict[str, int] = {
     "overflow": OVERFLOW,
     "storage_failed": STORAGE,
     "turn_failed": FAILED,
+    "search_damaged": STORAGE,  # the index of words, which is built anew; no conversation is
     "interrupted": FAILED,
     "withdrawn": FAILED,
     "time_limit": TIME_LIMIT,

@@ -21,6 +21,7 @@ from askd.store.projection import (
     find_row_to_extend,
     number_events,
 )
+from askd.store.search_index import ask_rebuild, forget_conversation, index_events
 from askd.store.usage import count_answers
 
 ROW_COLUMNS = "id, name, title, model, message_count, last_seq, created_at, updated_at"
@@ -77,6 +78,7 @@ def append(write: Write) -> Change[Committed]:
         if write.times is None:
             # What happened elsewhere was paid for, and counted, there.
             count_answers(connection, events)
+        index_events(connection, events)
         _follow_turns(connection, row.id, events)
         if write.key is not None:
             _save_key(connection, write.key, row.id, find_key_seq(events, write.key.turn_id))
@@ -100,6 +102,7 @@ def delete(conversation_id: str) -> Change[None]:
         if read_row(connection, conversation_id) is None:
             raise refusals.conversation_not_found(conversation_id)
         digests = blobs.used_blobs(connection, conversation_id)
+        forget_conversation(connection, conversation_id)
         connection.execute("UPDATE keys SET seq = 0 WHERE conversation_id = ?", (conversation_id,))
         # Everything else refers to this row and goes with it; what it has cost is kept without it.
         connection.execute("DELETE FROM conversations WHERE id = ?", (conversation_id,))
@@ -126,6 +129,12 @@ def save_partials(partials: Sequence[Partial]) -> Change[None]:
         return Done(None)
 
     return change
+
+
+def mend_search(connection: sqlite3.Connection, at: float) -> Done[None]:
+    """Note that the index of words is damaged."""
+    ask_rebuild(connection)
+    return Done(None)
 
 
 def do_nothing(connection: sqlite3.Connection, at: float) -> Done[None]:

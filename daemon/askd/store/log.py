@@ -126,3 +126,7 @@ class Log(Protocol):
     async def delete(self, conversation_id: str) -> None:
         """Remove a conversation and all that belongs to it; its keys stay."""
         ...
+
+    async def mend_search(self) -> None:
+        """Have the index of words built anew, soon; where there is none, nothing happens."""
+        ...

@@ -78,6 +78,10 @@ class MemoryLog(Log):
                 )
         await trio.lowlevel.checkpoint()
 
+    async def mend_search(self) -> None:
+        """Nothing: what is in memory only is not searched."""
+        await trio.lowlevel.checkpoint()
+
     async def get(self, conversation_id: str) -> ConversationRow | None:
         """The row of a conversation, if it is there."""
         await trio.lowlevel.checkpoint()

@@ -16,6 +16,7 @@ from pathlib import Path
 from askd.errors import NewerSchema, StorageFailed
 from askd.files import PRIVATE_FILE, sync_directory
 from askd.store.refusals import storage_failed
+from askd.store.search_migration import add_search
 from askd.store.usage_migration import add_usage
 
 BACKUP_AGE_S = 7 * 86_400.0
@@ -37,6 +38,7 @@ class Migration:
 MIGRATIONS: tuple[Migration, ...] = (
     Migration(1, "first", Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")),
     Migration(2, "usage", add_usage),
+    Migration(3, "search", add_search),
 )
 
 

@@ -15,7 +15,8 @@ from typing import TypeVar
 import trio
 
 from askd.core.events import Event
-from askd.store import blobs, job_queries, refusals, usage_queries
+from askd.core.search import Role
+from askd.store import blobs, job_queries, refusals, search_queries, usage_queries
 from askd.store.bodies import decode_event
 from askd.store.changes import ROW_COLUMNS, read_key, read_row, row_of
 from askd.store.cursors import decode_cursor, encode_cursor
@@ -23,9 +24,19 @@ from askd.store.database import open_readonly
 from askd.store.job_queries import JobPage, JobRow
 from askd.store.log import KnownKey, Partial
 from askd.store.projection import ConversationRow
+from askd.store.search_queries import SearchHit, SearchPage
 from askd.store.usage_queries import By, UsagePage
 
-__all__ = ["ConversationRow", "JobPage", "JobRow", "ListPage", "Reader", "UsagePage"]
+__all__ = [
+    "ConversationRow",
+    "JobPage",
+    "JobRow",
+    "ListPage",
+    "Reader",
+    "SearchHit",
+    "SearchPage",
+    "UsagePage",
+]
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -182,6 +193,33 @@ class Reader:
                 by=by,
                 since_at=since_at,
                 utc_offset_s=utc_offset_s,
+                cursor=cursor,
+                limit=limit,
+            )
+        )
+
+    async def search(
+        self,
+        text: str,
+        *,
+        conversation_id: str | None = None,
+        role: Role | None = None,
+        since_at: float | None = None,
+        until_at: float | None = None,
+        rank: bool = False,
+        cursor: str | None = None,
+        limit: int,
+    ) -> SearchPage:
+        """A page of hits, the newest first, or the best; raises `RequestError` (cursor)."""
+        return await self._query(
+            lambda connection: search_queries.search(
+                connection,
+                text,
+                conversation_id=conversation_id,
+                role=role,
+                since_at=since_at,
+                until_at=until_at,
+                rank=rank,
                 cursor=cursor,
                 limit=limit,
             )

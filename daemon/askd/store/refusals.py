@@ -81,6 +81,15 @@ def bad_cursor() -> RequestError:
     return RequestError("The cursor is not one that a list has answered. Begin without one.")
 
 
+def search_damaged() -> StorageFailed:
+    """The index of words cannot be read; the conversations can."""
+    return StorageFailed(
+        "The search index is damaged. It is built anew from the conversations, which are whole: "
+        "search again in a minute.",
+        reason="search_damaged",
+    )
+
+
 def storage_failed(error: sqlite3.Error | OSError, path: Path) -> StorageFailed:
     """What SQLite or the system said about the database at `path`, for a person."""
     data = {"path": str(path)}

@@ -7,6 +7,7 @@ from one thread at a time.
 
 import logging
 import sqlite3
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +20,12 @@ from askd.store.checkpoint import checkpoint
 from askd.store.database import configure_writer, prepare_file
 from askd.store.migrations import Migration, migrate
 from askd.store.reserve import Reserve
+from askd.store.search_index import tend
 
 logger = logging.getLogger(__name__)
+
+TEND_SHARE = 10
+"""Of the time that many deletions take, cleaning the index after them takes a tenth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,7 @@ class Transactions:
         self._migrations = migrations
         self._reserve = Reserve(path.with_name("reserve.bin"))
         self._identity = (0, 0)
+        self._tend_at = 0.0
         self.connection: sqlite3.Connection | None = None
         self.commits = 0
 
@@ -75,7 +81,8 @@ class Transactions:
                 outcomes[index] = outcome
         pairs = zip(asked, outcomes, strict=True)
         if any(each.deletes and isinstance(outcome, Done) for each, outcome in pairs):
-            # Deleted text must not live on in the log.
+            # Deleted text must not live on in the index of words, nor in the log.
+            self._tend_search(after_delete=True)
             self.checkpoint()
         return [
             refusals.storage_failed(outcome, self._path)
@@ -90,7 +97,8 @@ class Transactions:
             checkpoint(self.connection)
 
     def rest(self) -> None:
-        """What is done while nobody waits: an empty log, and the reserve if it was given up."""
+        """What is done while nobody waits: a clean index, an empty log, the reserve refilled."""
+        self._tend_search()
         self.checkpoint()
         self._reserve.keep()
 
@@ -98,6 +106,18 @@ class Transactions:
         """Empty the log and let go of the database."""
         self.checkpoint()
         self._let_go()
+
+    def _tend_search(self, *, after_delete: bool = False) -> None:
+        """Clean the index of words; after deletions in a row not each time, but then at rest."""
+        if self.connection is None or (after_delete and time.monotonic() < self._tend_at):
+            return
+        began = time.monotonic()
+        try:
+            tend(self.connection)
+        except sqlite3.Error as error:
+            logger.warning("the search index cannot be cleaned now: %s", error)
+        ended = time.monotonic()
+        self._tend_at = ended + TEND_SHARE * (ended - began)
 
     def _try(self, asked: Sequence[Asked], *, at: float) -> list[Outcome]:
         try:

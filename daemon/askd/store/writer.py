@@ -108,6 +108,10 @@ class Writer(Log):
         """Remove a conversation and all that belongs to it; its keys stay."""
         await self._ask(_Request(changes.delete(conversation_id), deletes=True))
 
+    async def mend_search(self) -> None:
+        """Have the index of words built anew when nobody waits, or at the next start."""
+        await self._ask(_Request(changes.mend_search))
+
     async def claim_job(self) -> ClaimedJob | None:
         """Make the due job that waited longest this boot's to run; None: none is due."""
         return await self._ask(_Request(job_rows.claim_job(self._boot_id)))
