@@ -61,8 +61,7 @@ def rank_providers(
 def _rank(
     credentials: Credentials, caller: Caller, environ: Mapping[str, str]
 ) -> Iterator[Candidate]:
-    known = [each for each in credentials.configs.values() if each.name in KNOWN]
-    known.sort(key=lambda each: list(KNOWN).index(each.name))
+    known = [credentials.configs[name] for name in KNOWN]
     for each in known:
         if _names_address(each, caller):
             yield Candidate(each.name, f"{KNOWN[each.name].address_env} is set")

@@ -63,8 +63,11 @@ class Offers:
         listed = (await self.inventory.look_up(endpoint, theirs)).get(model)
         config = self.models.get(f"{provider}/{model}")
         is_settled = config is not None and config.context_window is not None
-        is_published = find_published(provider, model, endpoint.dialect) is not None
-        if listed is None and not is_settled and not is_published:
+        if (
+            listed is None
+            and not is_settled
+            and find_published(provider, model, endpoint.dialect) is None
+        ):
             fetch = partial(self.credentials.fetch, provider, caller)
             listed = await self.inventory.find(endpoint, theirs, model, fetch=fetch)
         return self._make(endpoint, listed or Listed(name=model), why=why)
