@@ -136,6 +136,7 @@ class FakeHost:
     refreshed: int = 0
     told: list[tuple[str, float]] = field(default_factory=list)
     settings: dict[str, Any] = field(default_factory=lambda: {"title": "off"})
+    warning: str | None = None
 
     async def status(self, *, clients: int) -> DaemonStatus:
         await trio.lowlevel.checkpoint()

@@ -97,6 +97,11 @@ class Host(Protocol):
         """As `drain`, but after `wait_s` what still runs is interrupted."""
         ...
 
+    @property
+    def warning(self) -> str | None:
+        """What is wrong with the settings' file; then those from before it are in force."""
+        ...
+
     def read_config(self) -> ConfigReadResult:
         """The settings in force, secrets left out."""
         ...

@@ -43,6 +43,18 @@ async def test_the_answer_comes_before_the_first_notification_and_nothing_is_mis
         assert events[-1]["outcome"] == "completed"
 
 
+async def test_who_prompts_is_told_that_the_settings_are_old() -> None:
+    async with open_server() as server:
+        server.host.warning = "config.toml, line 1: there is no such setting"
+        peer = await server.greet()
+        started = await peer.call("turn/start", prompt("a", follow=True))
+        seen = await peer.follow("turn_finished")
+        told = {**ids(started), "kind": "warning", "text": server.host.warning}
+        assert seen[0] == ("progress", told)
+        error = await refuse(peer, "turn/start", prompt("b", options={"model": "none/such"}))
+        assert (error.reason, error.data["hint"]) == ("unknown_model", server.host.warning)
+
+
 async def test_without_follow_only_the_answer_comes() -> None:
     async with open_server() as server:
         peer = await server.greet()

@@ -20,13 +20,14 @@ from ask.protocol.messages import (
 from ask.protocol.names import CALLER_ENVIRONMENT
 from askd.core.events import QuestionAnswered
 from askd.core.items import PART_LIMIT_BYTES
-from askd.errors import NotFound, RequestError
+from askd.errors import NotConfigured, NotFound, RequestError, UnknownModel
 from askd.server import wire
 from askd.server.handlers.blobs import read_stored
 from askd.server.handlers.subscriptions import follow
 from askd.server.house import House
 from askd.server.peer import Answer, Peer
 from askd.sessions.admission import Prompt
+from askd.sessions.hub import Progress
 
 KEY_LENGTH = 128
 """A UUID has 36 characters; a script may have longer names for what it does once."""
@@ -46,7 +47,12 @@ async def start(house: House, peer: Peer, params: TurnStart) -> Answer:
     if params.follow:
         peer.check_room(None)
     prompt = _read_prompt(params, blobs=await _collect_blobs(house, peer, params.parts))
-    accepted = await house.admission.accept(prompt)
+    try:
+        accepted = await house.admission.accept(prompt)
+    except (NotConfigured, UnknownModel) as error:
+        if house.host.warning is not None:  # what is missed may stand in the file that is bad
+            error.data.setdefault("hint", house.host.warning)
+        raise
     for part in params.parts:
         if part.sha256 is not None:
             peer.uploads.drop(part.sha256)
@@ -61,10 +67,20 @@ async def start(house: House, peer: Peer, params: TurnStart) -> Answer:
     )
     if not params.follow:
         return Answer(result)
-    return Answer(
-        result,
-        lambda: follow(peer, session, from_seq=accepted.seq, interactive=params.interactive),
-    )
+
+    def begin() -> None:
+        warning = house.host.warning
+        if warning is not None:  # first, for a client may leave at the turn's end
+            told = Progress(
+                conversation_id=session.id,
+                turn_id=accepted.turn_id,
+                kind="warning",
+                text=warning,
+            )
+            peer.outbox.post(wire.encode_published(told))
+        follow(peer, session, from_seq=accepted.seq, interactive=params.interactive)
+
+    return Answer(result, begin)
 
 
 def _read_prompt(params: TurnStart, *, blobs: Mapping[str, bytes]) -> Prompt:
