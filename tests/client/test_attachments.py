@@ -208,6 +208,25 @@ def test_a_directory_has_its_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
 
 
+def test_a_directory_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    write("src/a", "x")
+
+    def deny(directory: str) -> list[str]:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(attachments, "list_files", deny)
+    assert refuse("@src/").message == "src/ cannot be read: Permission denied."
+
+
+def test_a_file_that_went_meanwhile_is_left_out(
+    monkeypatch: pytest.MonkeyPatch, capfd: Captured
+) -> None:
+    write("src/a", "x")
+    monkeypatch.setattr(attachments, "list_files", lambda directory: ["a", "gone"])
+    assert [each.name for each in read_mentions("@src/")[1]] == ["src/a"]
+    assert capfd.readouterr().err == "src/: 1 file attached, 1 left out (binary, or unreadable).\n"
+
+
 def test_a_directory_of_too_many_files(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("a", "b", "c"):
         write(f"src/{name}", "x")

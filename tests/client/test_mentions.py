@@ -21,6 +21,7 @@ FILES = {
         "café.md",
         "cafe\u0301.md",
         "a(1).txt",
+        "a @x.py",
     ),
 }
 DIRECTORIES = {"src", "src/", "src/sub", "docs/", "/etc", "a b/", "..", "."}
@@ -75,6 +76,7 @@ def names(text: str) -> list[str]:
         ('(@"a b.md", @"a)', "a b.md", '("a b.md", @"a)'),
         ('@"a b/"', "a b/", '"a b/"'),
         ('@".."', "..", '".."'),
+        ('@"a @x.py"', "a @x.py", '"a @x.py"'),
         ("@café.md", "café.md", "café.md"),
         ("@cafe\u0301.md", "cafe\u0301.md", "cafe\u0301.md"),
         ("@docs/日本語.md", "docs/日本語.md", "docs/日本語.md"),
