@@ -185,7 +185,7 @@ def walk_options(
     examples=(
         Example('ask "Why is the sky blue?"'),
         Example('echo "one two three" | ask -s work "How many words are these?"'),
-        Example('ask "What does @notes.txt say?"', before=("echo Bread. > notes.txt",)),
+        Example('ask "What does @notes.txt say?"', before=('ask -o notes.txt "Say yes."',)),
         Example("ask list"),
     ),
     # No tool runs in this version, so nothing can need an approval.
