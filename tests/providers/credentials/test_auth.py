@@ -60,7 +60,7 @@ async def test_configured_ones_and_those_that_have_something(desk: Desk) -> None
             provider="work", state="ready", note="No key is set, and none is sent."
         ),
         "groq": CredentialState(
-            provider="groq", state="ready", source="GROQ_API_KEY, the caller's"
+            provider="groq", state="ready", source="GROQ_API_KEY in your environment"
         ),
     }
     assert "canary" not in repr(states)
@@ -78,7 +78,7 @@ async def test_each_source_is_named(desk: Desk) -> None:
     assert {name: each.source for name, each in states.items()} == {
         "file": str(path),
         "cmd": "api_key_cmd",
-        "openai": "OPENAI_API_KEY, the daemon's",
+        "openai": "OPENAI_API_KEY in the daemon's environment",
         "mistral": str(found.keys.path),
     }
     assert all(each.state == "ready" for each in states.values())
@@ -155,7 +155,7 @@ async def test_what_goes_first_or_stays_is_said(desk: Desk) -> None:
         changed = await auth.set_key("openai", "sk-another-value")
         assert "OPENAI_API_KEY is set for the daemon too" in (changed.note or "")
         changed = await auth.log_out("openai")
-        assert changed.note == "There is still a key: OPENAI_API_KEY, the daemon's."
+        assert changed.note == "There is still a key: OPENAI_API_KEY in the daemon's environment."
         write_private(desk.home / "open", "wk-canary-value", 0o644)
         config = make_config(api_key_file=str(desk.home / "open"))
         found.configure([config], local_only=False)

@@ -50,8 +50,11 @@ async def test_each_source_goes_before_the_next(tmp_path: Path) -> None:
     full = {"WORK_KEY": "wk-of-the-daemon", "CREDENTIALS_DIRECTORY": str(passed)}
     keys = make_keys(tmp_path, full)
     await keys.keep("work", "wk-that-was-kept")
-    assert source_of(keys, config, THEIRS) == ("wk-of-the-caller", "WORK_KEY, the caller's")
-    assert source_of(keys, config, {}) == ("wk-of-the-daemon", "WORK_KEY, the daemon's")
+    assert source_of(keys, config, THEIRS) == ("wk-of-the-caller", "WORK_KEY in your environment")
+    assert source_of(keys, config, {}) == (
+        "wk-of-the-daemon",
+        "WORK_KEY in the daemon's environment",
+    )
     del full["WORK_KEY"]
     keys = make_keys(tmp_path, full)
     assert source_of(keys, config, {}) == ("wk-of-systemd", f"{passed}/WORK_KEY")

@@ -2,6 +2,7 @@
 
 import socket
 import ssl
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -235,6 +236,19 @@ async def test_server_that_hangs_up_without_a_word() -> None:
     async with open_wire_server(b"") as server:
         error = await fail(endpoint(f"http://localhost:{server.port}/v1"), tries=4)
         assert "speak HTTP, and on this port?" in error.message
+
+
+async def test_port_where_nothing_listens() -> None:
+    error = await fail(endpoint("http://127.0.0.1:1/v1"), tries=4)
+    assert "http://127.0.0.1:1/v1: nothing listens there (connection refused)" in error.message
+
+
+def test_the_name_of_a_proxy_is_the_one_that_is_not_known() -> None:
+    trouble = httpx.ConnectError("no")
+    trouble.__cause__ = socket.gaierror(-2, "Name or service not known")
+    sentence = describe_trouble(replace(WHERE, proxy="http://nonsense:1"), trouble).message
+    assert "the name in the proxy http://nonsense:1 is not known" in sentence
+    assert "the name in http://host:1/v1 is not known" in describe_trouble(WHERE, trouble).message
 
 
 async def test_port_that_speaks_something_else() -> None:

@@ -143,9 +143,12 @@ class Keys:
         if variable is not None:
             if theirs := caller_secrets.get(variable):
                 value = check_key(config.name, theirs)
-                return Key(value=value, source=f"{variable}, the caller's", is_callers=True)
+                return Key(value=value, source=f"{variable} in your environment", is_callers=True)
             if ours := self._environ.get(variable):
-                return Key(value=check_key(config.name, ours), source=f"{variable}, the daemon's")
+                return Key(
+                    value=check_key(config.name, ours),
+                    source=f"{variable} in the daemon's environment",
+                )
         return self._find_passed(config) or self._find_kept(config) or _find_in_file(config)
 
     def _find_passed(self, config: ProviderConfig) -> Key | None:

@@ -44,9 +44,16 @@ def describe_trouble(endpoint: Endpoint, error: Exception) -> ProviderError:
                     f"{name}: {where} hung up before TLS began: is it http:// or another port?"
                 )
             case socket.gaierror():
+                by_proxy = endpoint.proxy is not None and endpoint.unix_socket is None
+                asked = f"the proxy {show_proxy(endpoint)}" if by_proxy else where
                 return Unavailable(
-                    f"{name} cannot be reached: the name in {where} is not known. Check the "
+                    f"{name} cannot be reached: the name in {asked} is not known. Check the "
                     f"address and this machine's network ({cause.strerror or cause})"
+                )
+            case ConnectionRefusedError() if endpoint.unix_socket is None:
+                return Unavailable(
+                    f"{name} cannot be reached at {where}: nothing listens there "
+                    "(connection refused). Is it running, and is that its port?"
                 )
             case FileNotFoundError() if endpoint.unix_socket:
                 return Unavailable(f"{name} cannot be reached: there is no socket {where}")
