@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from askd.settings import ModelSettings, ProviderSettings, Settings
+from askd.settings import ModelSettings, ProviderSettings, Settings, show_settings
 
 
 @pytest.mark.parametrize("url", ["ftp://host/v1", "127.0.0.1:8000", "http://", ""])
@@ -30,3 +30,18 @@ def test_a_price_is_one_of_input_and_of_output() -> None:
     with pytest.raises(ValidationError, match="come together"):
         ModelSettings(output_price=1.0)
     assert ModelSettings(input_price=0.0, output_price=0.0).input_price == 0
+
+
+def test_what_may_be_a_secret_is_not_shown() -> None:
+    server = ProviderSettings(
+        dialect="openai-chat",
+        base_url="http://h/v1",
+        headers={"x-gateway": "sk-secret-1"},
+        proxy="http://me:sk-secret-2@proxy:8080",
+    )
+    plain = ProviderSettings(dialect="openai-chat", base_url="http://h/v1", proxy="http://p:1")
+    shown = show_settings(Settings(providers={"a": server, "b": plain}))
+    assert "secret" not in str(shown)
+    assert shown["providers"]["a"]["headers"] == {"x-gateway": "***"}
+    assert shown["providers"]["a"]["proxy"] == "http://***@proxy:8080"
+    assert shown["providers"]["b"]["proxy"] == "http://p:1"

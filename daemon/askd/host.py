@@ -18,7 +18,7 @@ import trio
 from ask.protocol.messages import ConfigReadResult, DaemonStatus, HelloResult
 from askd.config import read_settings, write_setting
 from askd.errors import BadConfig, StorageFailed
-from askd.settings import Settings
+from askd.settings import Settings, show_settings
 
 LOOK_INTERVAL_S = 1.0
 """How often the configuration file is looked at while nobody asks for anything."""
@@ -109,10 +109,10 @@ class Daemon:
     # ---- its settings ----------------------------------------------------------
 
     def read_config(self) -> ConfigReadResult:
-        """The settings in force. Keys are named by variable, file or command, never held here."""
+        """The settings in force. Keys are named by variable, file or command; what else may be one is masked."""
         return ConfigReadResult(
             path=str(self._config_file),
-            settings=self.settings.model_dump(),
+            settings=show_settings(self.settings),
             warnings=[] if self.warning is None else [self.warning],
         )
 

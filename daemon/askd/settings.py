@@ -3,7 +3,7 @@
 Shapes and nothing else: `config` reads the file, `app` hands the values on.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -202,3 +202,18 @@ class Settings(Section):
     )
     local: LocalSettings = Field(default=LocalSettings(), description="The embedded model.")
     log: LogSettings = Field(default=LogSettings(), description="The daemon's log.")
+
+
+def show_settings(settings: Settings) -> dict[str, Any]:
+    """Every setting as plain values, for people: what may hold a secret is `***`.
+
+    That is the value of each header, and the name and password in a proxy's address.
+    """
+    shown = settings.model_dump()
+    for provider in shown["providers"].values():
+        provider["headers"] = dict.fromkeys(provider["headers"], "***")
+        proxy = provider["proxy"]
+        if proxy and "@" in proxy:
+            scheme, _, rest = proxy.partition("://")
+            provider["proxy"] = f"{scheme}://***@{rest.rpartition('@')[2]}"
+    return shown
