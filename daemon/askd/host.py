@@ -109,7 +109,7 @@ class Daemon:
     # ---- its settings ----------------------------------------------------------
 
     def read_config(self) -> ConfigReadResult:
-        """The settings in force. Keys are named by variable, file or command; what else may be one is masked."""
+        """The settings in force; keys are named, not held, and what else may be one is masked."""
         return ConfigReadResult(
             path=str(self._config_file),
             settings=show_settings(self.settings),
