@@ -21,7 +21,7 @@ WRITE_BYTES = 64 * 1024
 """Joined and written at once; what is slower than this in `WRITE_LIMIT_S` is stuck."""
 WRITE_LIMIT_S = 10.0
 QUIET_S = 0.002
-"""After so long without a frame a delta goes straight into the socket. What comes sooner is
+"""After so long without a write a delta goes straight into the socket. What comes sooner is
 queued, to be joined and written at once: in a burst a write costs more than a task's turn."""
 
 
@@ -45,7 +45,7 @@ class Outbox:
         self._wake = trio.Event()
         self._finishing = False
         self._idle: trio.SocketStream | None = None  # the stream while its writer waits
-        self._last_at = -math.inf  # when a frame came
+        self._written_at = -math.inf
 
     def post(self, frame: bytes, *, on_sent: Callable[[], None] | None = None) -> None:
         """Queue a frame that must be written; `on_sent` is called when it has been."""
@@ -96,15 +96,14 @@ class Outbox:
             for start in range(0, len(content), WRITE_BYTES):
                 with trio.fail_after(WRITE_LIMIT_S):
                     await stream.send_all(content[start : start + WRITE_BYTES])
+            self._written_at = trio.current_time()
             for each in batch:
                 if each.on_sent is not None:
                     each.on_sent()
 
     def _add(self, waiting: Waiting) -> None:
-        now = trio.current_time()
-        is_lone, self._last_at = now - self._last_at >= QUIET_S, now
-        if is_lone and waiting.droppable and self._idle is not None and not self._queue:
-            written = _write_some(self._idle, waiting.frame)
+        if self._idle is not None and waiting.droppable and not self._queue:
+            written = self._write_now(self._idle, waiting.frame)
             if written == len(waiting.frame):
                 return
             if written:  # the rest of a frame must follow, whatever else is left out
@@ -114,6 +113,18 @@ class Outbox:
             self._notifications += 1
             self._notification_bytes += len(waiting.frame)
         self._wake.set()
+
+    def _write_now(self, stream: trio.SocketStream, frame: bytes) -> int:
+        """Write what the socket takes without a wait, if it was quiet before."""
+        now = trio.current_time()
+        if now - self._written_at < QUIET_S:
+            return 0
+        self._written_at = now
+        try:
+            # Asked for each time: a descriptor that was closed may be another file's by now.
+            return os.write(stream.socket.fileno(), frame)
+        except OSError:
+            return 0  # it is full, or broken: the writer's task finds out
 
     def _take(self) -> list[Waiting]:
         batch: list[Waiting] = []
@@ -126,12 +137,3 @@ class Outbox:
             size += len(waiting.frame)
             batch.append(waiting)
         return batch
-
-
-def _write_some(stream: trio.SocketStream, frame: bytes) -> int:
-    """Write what the socket takes without a wait; a broken one is found by the writer's task."""
-    try:
-        # Asked for each time: a descriptor that was closed may be another file's by now.
-        return os.write(stream.socket.fileno(), frame)
-    except OSError:
-        return 0
