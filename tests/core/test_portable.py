@@ -39,6 +39,7 @@ def test_a_blob_is_with_the_first_event_that_names_it() -> None:
 
 
 def test_what_is_no_export_has_no_events() -> None:
-    for value in (None, [], {}, {"events": 5}):
+    values: list[Any] = [None, [], {}, {"events": 5}]
+    for value in values:
         assert list(read_export(value)) == []
     assert [each["type"] for each in read_export({"events": [5]})] == ["ask_event"]

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -88,6 +89,7 @@ def test_times_that_no_calendar_has() -> None:
     assert format_time(1e300) == "9999-12-31T23:59:59.000Z"
     assert format_time(-5.0) == "1970-01-01T00:00:00.000Z"
     assert read_time("2026-01-02T03:04:05") == read_time("2026-01-02T04:04:05+01:00")
-    for value in ("", "yesterday", None, True, [], 1e300, -1, "1901-01-01T00:00:00Z"):
+    none: list[Any] = ["", "yesterday", None, True, [], 1e300, -1, "1901-01-01T00:00:00Z"]
+    for value in none:
         assert read_time(value) is None
     assert read_time(12) == 12.0

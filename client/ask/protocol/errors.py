@@ -75,6 +75,7 @@ REASONS: dict[str, int] = {
     "empty_prompt": USAGE,
     "key_reused": USAGE,
     "bad_blob": USAGE,
+    "bad_import": FAILED,  # a file in which nothing can be read, or nobody says anything
     "busy": BUSY,
     "overflow": OVERFLOW,
     "storage_failed": STORAGE,

@@ -17,6 +17,8 @@ NESTING_LIMIT = 32
 CONTAINER_LIMIT = 20_000
 """Lists and maps in one message: 1 MiB of empty maps would be 65 MiB of memory."""
 BLOB_LIMIT_BYTES = 32 * 1024 * 1024
+IMPORT_LIMIT_BYTES = 128 * 1024 * 1024
+"""The largest file that `conversation/import` takes."""
 BLOB_CHUNK_BYTES = 256 * 1024
 """What one `blob/put` or `blob/read` carries at the most."""
 
@@ -247,6 +249,44 @@ class ConversationNote:
 class ConversationRename:
     conversation_id: ConversationId
     name: Annotated[str | None, "None takes the name away"] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationExport:
+    conversation_id: ConversationId
+    format: Annotated[
+        Literal["json", "markdown", "codex"],
+        "`json`: everything, as one object; `codex`: the lines of a rollout, everything too",
+    ] = "json"
+    offset: Annotated[int, "0 begins; then the last answer's `next_offset`"] = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportChunk:
+    bytes: Annotated[bytes, "this chunk"]
+    next_offset: Annotated[int | None, "read on from here; None: that was the last"] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationImport:
+    size: Annotated[int, "the size of the whole file in bytes, at most 128 MiB"]
+    offset: Annotated[int, "where this chunk begins; 0 begins a file"]
+    bytes: Annotated[bytes, "this chunk, at most 256 KiB"]
+    label: Annotated[str, "what to call the file in a sentence"] = "The file"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportResult:
+    """With the last chunk: what became of the file. Until then only `received` is said."""
+
+    received: Annotated[int, "bytes so far"]
+    conversation_id: Annotated[str | None, "the conversation that holds it now"] = None
+    existed: Annotated[bool, "the same file was imported before, as this conversation"] = False
+    name: str | None = None
+    title: str | None = None
+    message_count: int = 0
+    skipped: Annotated[list[Map], "lines that could not be read: {line, why}; the first of them"]
+    skipped_count: Annotated[int, "how many they are in all"] = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -544,6 +584,15 @@ METHODS: dict[str, Method] = {
     ),
     "conversation/delete": Method(
         ConversationRef, Done, "Delete a conversation and all that belongs to it."
+    ),
+    "conversation/export": Method(
+        ConversationExport, ExportChunk, "Read a conversation as a file, chunk by chunk."
+    ),
+    "conversation/import": Method(
+        ConversationImport,
+        ImportResult,
+        "Send a file, chunk by chunk; the last one makes a conversation of it, or an error says "
+        "why not and nothing is made.",
     ),
     "blob/put": Method(BlobPut, BlobPutResult, "Send a chunk of content too large for a message."),
     "blob/read": Method(BlobRead, BlobReadResult, "Read a chunk of such content."),

@@ -11,6 +11,7 @@ from typing import Any
 from ask.protocol.frames import encode_notification
 from askd.errors import Busy
 from askd.server.outbox import Outbox
+from askd.server.transfers import Export, Incoming
 from askd.server.uploads import Uploads
 from askd.sessions.live import LiveSession
 
@@ -63,6 +64,8 @@ class Peer:
         client: the program's name, once it has said hello.
         foreign: it speaks another protocol, so that it may only ask us to drain.
         read_blob: the digest and content that `blob/read` is in the middle of.
+        export: the conversation that is being read as a file.
+        incoming: the file that is being sent to be imported.
     """
 
     client: str = "a client"
@@ -70,6 +73,8 @@ class Peer:
     outbox: Outbox = field(default_factory=Outbox)
     uploads: Uploads = field(default_factory=Uploads)
     read_blob: tuple[str, bytes] | None = None
+    export: Export | None = None
+    incoming: Incoming | None = None
     subscriptions: dict[str, Subscription] = field(default_factory=dict)
 
     def subscribe(self, session: LiveSession, *, interactive: bool) -> None:
@@ -106,4 +111,4 @@ class Peer:
         for conversation_id in list(self.subscriptions):
             self.unsubscribe(conversation_id)
         self.uploads.close()
-        self.read_blob = None
+        self.read_blob = self.export = self.incoming = None

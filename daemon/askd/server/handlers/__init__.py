@@ -16,6 +16,7 @@ from askd.server.handlers import (
     jobs,
     models,
     subscriptions,
+    transfers,
     turns,
     usage,
 )
@@ -40,6 +41,8 @@ HANDLERS: dict[str, Handler] = {
     "conversation/rename": conversations.rename,
     "conversation/clear": conversations.clear,
     "conversation/delete": conversations.delete,
+    "conversation/export": transfers.export_chunk,
+    "conversation/import": transfers.import_chunk,
     "blob/put": blobs.put,
     "blob/read": blobs.read,
     "job/list": jobs.list_page,
