@@ -169,6 +169,8 @@ class Client:
             frame = encode_request(self._last_id, method, params or {})
         except MessageTooLarge as error:
             raise Failed(2, f"The request is too large: {error}.") from None
+        except OverflowError:
+            raise Failed(2, "The request holds a whole number beyond 64 bits.") from None
         try:
             self._stream.sendall(frame)
         except OSError as error:

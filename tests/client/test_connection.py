@@ -154,6 +154,12 @@ def test_a_request_that_no_message_holds() -> None:
         client.call("conversation/note", {"text": "x" * 2**20})
 
 
+def test_a_number_that_no_message_can_hold_is_said() -> None:
+    ours, theirs = socket.socketpair()
+    with Client(ours) as client, theirs, pytest.raises(Failed, match="beyond 64 bits"):
+        client.send("usage/read", {"since_at": 2**100})
+
+
 def test_what_is_no_map_is_an_empty_one() -> None:
     ours, theirs = socket.socketpair()
     with Client(ours) as client, theirs:

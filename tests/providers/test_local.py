@@ -191,6 +191,12 @@ def test_names() -> None:
     assert model.name == "smollm2-135m"
 
 
+def test_a_home_that_nobody_has_is_a_file_that_is_not_there() -> None:
+    missing = LocalModel(LocalConfig(model_path="~nobody-at-all/x.gguf")).find_missing()
+    assert missing is not None
+    assert "x.gguf" in missing
+
+
 async def test_a_child_that_was_silent_for_too_long_is_replaced() -> None:
     model = local()
     async with keeping(model):

@@ -165,6 +165,7 @@ class World:
         self.ask_home = home / "ask"
         self.env: dict[str, str] = {
             "PATH": os.environ["PATH"],
+            "OLLAMA_HOST": "127.0.0.1:9",  # whoever works on this may have a real one running
             "HOME": str(home),
             "LANG": "C.UTF-8",
             "ASK_HOME": str(self.ask_home),

@@ -272,7 +272,8 @@ class LocalModel:
 
     def _find_weights(self) -> Path | None:
         if self._config.model_path is not None:
-            return Path(self._config.model_path).expanduser()
+            # As a shell does: the `~name` of nobody stays as it is, and is no file then.
+            return Path(os.path.expanduser(self._config.model_path))
         package = _find_package(WEIGHTS_PACKAGE)
         path = package / WEIGHTS_FILE if package else None
         return path if path is not None and path.is_file() else None
