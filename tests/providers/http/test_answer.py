@@ -4,6 +4,7 @@ import json
 import logging
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import httpx
@@ -394,6 +395,38 @@ async def test_one_limit_slows_everyone(status: int, autojump_clock: MockClock) 
     assert arrived == pytest.approx([20] * 7)
     waits = [text for kind, text in scene.reports if kind == "waiting"]
     assert waits[0] == "work had too many requests; waiting 20 s as it asks"
+
+
+async def test_who_was_refused_is_ahead_of_those_who_came_later(autojump_clock: MockClock) -> None:
+    """Three requests in two seconds, twenty who ask: each has its answer within its tries."""
+    tokens, filled_at = 1, 0.0
+    tries: dict[str, int] = {}
+
+    async def answer(request: httpx.Request) -> httpx.Response:
+        nonlocal tokens, filled_at
+        prompt = json.loads(request.content)["messages"][0]["content"]
+        tries[prompt] = tries.get(prompt, 0) + 1
+        await trio.sleep(0.01)
+        if trio.current_time() - filled_at >= 1:
+            tokens, filled_at = 3, trio.current_time()
+        tokens -= 1
+        return good() if tokens >= 0 else refuse(429, retry_after="2")
+
+    transport = Transport(mock=httpx.MockTransport(answer), chance=lambda: 1.0, now=lambda: 1000.0)
+    reports: list[tuple[str, str]] = []
+    async with trio.open_nursery() as nursery:  # the askers; each ends by itself
+        for number in range(20):
+            nursery.start_soon(partial(collect, transport, reports, prompt=f"p{number}"))
+    assert len(tries) == 20
+    assert max(tries.values()) <= 4
+    assert not [words for kind, words in reports if kind == "waiting" and "0.1 s" in words]
+
+
+async def test_retry_is_told_once(autojump_clock: MockClock) -> None:
+    scene = Scene(refuse(429, retry_after="2"), good())
+    await scene.ask()
+    assert [kind for kind, _ in scene.reports] == ["retrying"]
+    assert trio.current_time() == pytest.approx(2)
 
 
 async def test_long_answer_does_not_hold_the_gate(autojump_clock: MockClock) -> None:

@@ -1,7 +1,6 @@
 """The gate of a provider: pure transitions first, then tasks that wait at it."""
 
 import math
-from collections.abc import Callable
 
 import pytest
 import trio
@@ -68,6 +67,14 @@ def test_a_round_of_answers_doubles_those_inside() -> None:
         for entry in inside:
             gate.leave(entry, succeeded=True)
     assert rounds == [FEWEST, 2 * FEWEST, 4 * FEWEST, 8 * FEWEST]
+
+
+def test_place_is_for_the_first_while_it_is_narrow() -> None:
+    gate = shut_gate(1)
+    assert gate.plan_entry(0, is_first=False) == Wait(1)
+    assert gate.plan_entry(1, is_first=False) == Wait(math.inf)
+    enter(gate, 1)
+    assert isinstance(Gate().plan_entry(0, is_first=False), Enter)
 
 
 def test_successes_open_it_at_last() -> None:
@@ -160,7 +167,7 @@ class Crowd:
     async def ask(self, seconds: float = 1.0, endpoint: Endpoint = WORK) -> None:
         """Enter, take this long, succeed."""
         try:
-            place = await self.limiter.enter(endpoint, tell=self.told.append)
+            place = await self.limiter.enter(endpoint, self.limiter.take_turn(self.told.append))
         except RateLimited as error:
             self.refused.append(error)
             return
@@ -257,6 +264,61 @@ async def test_limit_inside_an_answer_counts_too(crowd: Crowd, autojump_clock: M
 
 async def test_nobody_needs_to_be_told(crowd: Crowd, autojump_clock: MockClock) -> None:
     await limit(crowd.limiter, 5)
-    silent: Callable[[str], None] | None = None
-    (await crowd.limiter.enter(WORK, tell=silent)).leave()
+    (await crowd.limiter.enter(WORK, crowd.limiter.take_turn())).leave()
     assert trio.current_time() == 5
+
+
+async def test_who_has_asked_for_the_longest_goes_in_first(
+    crowd: Crowd, autojump_clock: MockClock
+) -> None:
+    turns = [crowd.limiter.take_turn() for _ in range(20)]
+    await limit(crowd.limiter, 2)
+    order: list[int] = []
+
+    async def ask(number: int) -> None:
+        place = await crowd.limiter.enter(WORK, turns[number])
+        order.append(number)
+        await trio.sleep(1)
+        place.leave(succeeded=True)
+
+    async with trio.open_nursery() as nursery:  # the askers; each ends by itself
+        for number in (*range(10, 20), *range(10)):  # those sent away come back last
+            nursery.start_soon(ask, number)
+            await wait_all_tasks_blocked()
+    assert [sorted(order[:2]), sorted(order[2:6]), sorted(order[6:14])] == [
+        [0, 1], [2, 3, 4, 5], [6, 7, 8, 9, 10, 11, 12, 13]
+    ]  # fmt: skip
+
+
+async def test_first_who_leaves_lets_the_next_one_look(
+    crowd: Crowd, autojump_clock: MockClock
+) -> None:
+    await limit(crowd.limiter, 1)
+    await trio.sleep(1)
+    probes = [await crowd.limiter.enter(WORK) for _ in range(FEWEST)]
+    async with trio.open_nursery() as nursery:  # two in line, of whom one is cancelled
+        first = trio.CancelScope()
+
+        async def wait() -> None:
+            with first:
+                await crowd.ask()
+
+        nursery.start_soon(wait)
+        await wait_all_tasks_blocked()
+        nursery.start_soon(crowd.ask)
+        await wait_all_tasks_blocked()
+        first.cancel()
+        probes[0].leave()
+    assert crowd.entered == [1]
+
+
+async def test_wait_that_is_told_already_is_not_told_again(
+    crowd: Crowd, autojump_clock: MockClock
+) -> None:
+    await limit(crowd.limiter, 5)
+    turn = crowd.limiter.take_turn(crowd.told.append)
+    turn.told_until = 4.9
+    (await crowd.limiter.enter(WORK, turn)).limit(5)
+    assert crowd.told == []
+    (await crowd.limiter.enter(WORK, turn)).leave()
+    assert crowd.told == ["work had too many requests; waiting 5 s as it asks"]

@@ -110,6 +110,7 @@ class Answer:
         self._state: Literal["fresh", "shown", "ended", "closed"] = "fresh"
         self._error: ProviderError | None = None  # raised when all that is ready was taken
         self._tried = 0
+        self._turn = transport.limiter.take_turn(lambda words: progress("waiting", words))
         self._give_up_at = trio.current_time() + limits.total_s
         self._gap_at = self._give_up_at
         self._pass: Pass | None = None
@@ -192,9 +193,7 @@ class Answer:
         """Wait until the provider takes requests again, if it just had too many."""
         entered: Pass | None = None
         with trio.move_on_at(self._give_up_at):
-            entered = await self._transport.limiter.enter(
-                self._endpoint, tell=lambda sentence: self._progress("waiting", sentence)
-            )
+            entered = await self._transport.limiter.enter(self._endpoint, self._turn)
         if entered is None:
             self._raise_late(self._limits.total_s)
         return entered
@@ -272,7 +271,7 @@ class Answer:
                 retry_after=self._transport.seconds_until_retry(error),
                 chance=self._transport.chance(),
             )
-        self._tell_limiter(error, status, wait_s)
+        is_limited = self._tell_limiter(error, status, wait_s)
         await self._let_go(0)
         try:
             if status == 401 and await self._try_renewed():
@@ -287,7 +286,9 @@ class Answer:
             f"{error.message.rstrip('.')}; trying again in {write_seconds(wait_s)} "
             f"(try {self._tried + 1} of {self._transport.rules.tries})",
         )
-        await trio.sleep(wait_s)
+        self._turn.told_until = trio.current_time() + wait_s
+        if not is_limited:  # else it waits at the gate, ahead of all who came later
+            await trio.sleep(wait_s)
         self._begin()
 
     def _give_up(self, error: ProviderError) -> None:
@@ -301,17 +302,19 @@ class Answer:
         self._ready.clear()
         self._ready.extend(self._screen.flush())
 
-    def _tell_limiter(self, error: ProviderError, status: int | None, wait_s: float | None) -> None:
-        """What this answer means for all others who want to ask this provider."""
+    def _tell_limiter(self, error: ProviderError, status: int | None, wait_s: float | None) -> bool:
+        """What this answer means for all who want to ask this provider: whether they wait."""
         if self._pass is None:
-            return
+            return False
         asked_s = self._transport.seconds_until_retry(error)
         is_busy = status in (503, 529) and asked_s is not None
-        if not error.data.get("final") and (isinstance(error, RateLimited) or is_busy):
+        is_limited = not error.data.get("final") and (isinstance(error, RateLimited) or is_busy)
+        if is_limited:
             first_s = self._transport.rules.base_s
             self._pass.limit(next(each for each in (asked_s, wait_s, first_s) if each is not None))
         else:
             self._pass.leave(succeeded=status is not None and status < 500)
+        return is_limited
 
     async def _try_renewed(self) -> bool:
         """Whether there is another key to try, which is asked for once."""

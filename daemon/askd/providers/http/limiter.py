@@ -12,12 +12,14 @@ that those who waited do not all come back in the same instant: the number of
 those inside doubles with each round of answers, however many wait. A request that
 was on its way before the gate shut says nothing about what holds now.
 
-`Limiter` is the shell for trio: it keeps the gates and lets tasks wait. A task
+`Limiter` is the shell for trio: it keeps the gates and lets tasks wait, in a line:
+who has asked for the longest goes in first, also after being sent away. A task
 that is cancelled, or that leaves without a verdict, gives its place back. It
 decides nothing about trying the same request again; `retry` does.
 """
 
 import math
+from bisect import insort
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -32,6 +34,9 @@ FEWEST = 2
 
 MOST = 64
 """Probes; with so many in flight and none refused the gate might as well be open."""
+
+SAME_S = 1.0
+"""Who was told of a wait need not hear of another one that ends within this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +75,17 @@ class Gate:
         self._places: int | None = None  # half open: how many may be inside; None: all
         self._inside = 0  # requests of this epoch without a verdict
 
-    def plan_entry(self, now: float) -> Enter | Wait | Refuse:
-        """What a request has to do now; `Enter` takes a place."""
+    def plan_entry(self, now: float, *, is_first: bool = True) -> Enter | Wait | Refuse:
+        """What a request has to do now; `Enter` takes a place.
+
+        `is_first`: nobody waits who has asked for longer.
+        """
         if self._places is not None:
             if now < self._shut_until:
                 if self._wanted - now > self._longest_s:
                     return Refuse(self._wanted)
                 return Wait(self._shut_until)
-            if self._inside >= self._places:
+            if not is_first or self._inside >= self._places:
                 return Wait(math.inf)
             self._inside += 1
         return Enter(self._epoch)
@@ -106,12 +114,72 @@ class Gate:
             self._wanted = max(self._wanted, until)
 
 
+class Turn:
+    """One request's place in the order of all, kept through all its tries.
+
+    Attributes:
+        tell: called with a sentence when there is a wait, once for each.
+        told_until: the end of a wait that is told; whoever tells of one itself sets it.
+    """
+
+    def __init__(self, number: int, tell: Callable[[str], None] | None) -> None:
+        self.number = number
+        self.tell = tell
+        self.told_until = -math.inf
+
+
+class Line:
+    """A gate and the tasks that wait at it, those with the lowest number first."""
+
+    def __init__(self) -> None:
+        self.gate = Gate()
+        self._waiting: list[_Waiter] = []
+
+    def join(self, number: int) -> "_Waiter":
+        """Wait with the others; whoever joins also leaves."""
+        waiter = _Waiter(number)
+        insort(self._waiting, waiter, key=lambda each: each.number)
+        return waiter
+
+    def leave(self, waiter: "_Waiter") -> None:
+        """Wait no more; there may be a place for the next one."""
+        self._waiting.remove(waiter)
+        self.wake_first()
+
+    def is_first(self, waiter: "_Waiter") -> bool:
+        """Whether it is this one's turn."""
+        return self._waiting[0] is waiter
+
+    def wake_first(self) -> None:
+        """Let the first look again; for the others nothing changes by a place."""
+        if self._waiting:
+            self._waiting[0].changed.set()
+
+    def wake_all(self) -> None:
+        """Let all look again: the wait may have become another one."""
+        for waiter in self._waiting:
+            waiter.changed.set()
+
+
+class _Waiter:
+    """A task in a line; only that task sleeps by it."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.changed = trio.Event()
+
+    async def sleep(self, until: float) -> None:
+        """Until this moment, or until somebody wakes it."""
+        with trio.move_on_at(until):
+            await self.changed.wait()
+        self.changed = trio.Event()
+
+
 class Pass:
     """A place in a gate. Whoever took it says what came of it, and always leaves."""
 
-    def __init__(self, limiter: "Limiter", gate: Gate, entry: Enter) -> None:
-        self._limiter = limiter
-        self._gate = gate
+    def __init__(self, line: Line, entry: Enter) -> None:
+        self._line = line
         self._entry = entry
         self._is_inside = True
 
@@ -119,14 +187,14 @@ class Pass:
         """Give the place back; `succeeded`: the server answers, those who wait may come."""
         if self._is_inside:
             self._is_inside = False
-            self._gate.leave(self._entry, succeeded=succeeded)
-            self._limiter.wake()
+            self._line.gate.leave(self._entry, succeeded=succeeded)
+            self._line.wake_first()
 
     def limit(self, wait_s: float) -> None:
         """The server wants everybody to wait; it may say so even inside an answer."""
         self.leave()
-        self._gate.shut(self._entry, trio.current_time(), wait_s)
-        self._limiter.wake()
+        self._line.gate.shut(self._entry, trio.current_time(), wait_s)
+        self._line.wake_all()
 
 
 class Limiter:
@@ -134,45 +202,42 @@ class Limiter:
 
     def __init__(self, *, now: Callable[[], float]) -> None:
         self._now = now  # unix seconds, to say when
-        self._gates: dict[tuple[str, str], Gate] = {}
-        self._changed = trio.Event()
+        self._lines: dict[tuple[str, str], Line] = {}
+        self._last_number = 0
 
-    async def enter(self, endpoint: Endpoint, *, tell: Callable[[str], None] | None = None) -> Pass:
-        """Wait until a request may go to this provider, and take a place.
+    def take_turn(self, tell: Callable[[str], None] | None = None) -> Turn:
+        """The next place in the order; `tell` is called with a sentence for each wait."""
+        self._last_number += 1
+        return Turn(self._last_number, tell)
 
-        Args:
-            tell: called with a sentence when there is a wait, once for each.
+    async def enter(self, endpoint: Endpoint, turn: Turn | None = None) -> Pass:
+        """Wait until a request may go to this provider, and take a place; None: behind all others.
 
         Raises:
             RateLimited: the wait would be too long; `data` has `retry_at`, and `final`.
         """
-        gate = self._gates.setdefault((endpoint.provider, endpoint.base_url), Gate())
-        told: float | None = None
-        while True:
-            now = trio.current_time()
-            match gate.plan_entry(now):
-                case Enter() as entry:
-                    return Pass(self, gate, entry)
-                case Refuse(until=until):
-                    raise RateLimited(
-                        f"{endpoint.provider} takes no more requests for now. "
-                        f"Try again in {write_seconds(until - now)}.",
-                        data={"retry_at": self._now() + until - now, "final": True},
-                    )
-                case Wait(until=until):
-                    if tell is not None and told != until:
-                        told = until
-                        tell(_describe(endpoint.provider, until - now))
-                    await self._sleep(until)
-
-    def wake(self) -> None:
-        """Let all who wait look again."""
-        changed, self._changed = self._changed, trio.Event()
-        changed.set()
-
-    async def _sleep(self, until: float) -> None:
-        with trio.move_on_at(until):
-            await self._changed.wait()
+        turn = turn or self.take_turn()
+        line = self._lines.setdefault((endpoint.provider, endpoint.base_url), Line())
+        waiter = line.join(turn.number)
+        try:
+            while True:
+                now = trio.current_time()
+                match line.gate.plan_entry(now, is_first=line.is_first(waiter)):
+                    case Enter() as entry:
+                        return Pass(line, entry)
+                    case Refuse(until=until):
+                        raise RateLimited(
+                            f"{endpoint.provider} takes no more requests for now. "
+                            f"Try again in {write_seconds(until - now)}.",
+                            data={"retry_at": self._now() + until - now, "final": True},
+                        )
+                    case Wait(until=until):
+                        if turn.tell is not None and abs(until - turn.told_until) > SAME_S:
+                            turn.told_until = until
+                            turn.tell(_describe(endpoint.provider, until - now))
+                        await waiter.sleep(until)
+        finally:
+            line.leave(waiter)
 
 
 def _describe(provider: str, wait_s: float) -> str:
