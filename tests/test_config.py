@@ -53,12 +53,22 @@ def test_no_file_means_every_default(tmp_path: Path) -> None:
             "providers.work.base_urk: there is no such setting",
         ),
         ('[models."a.b/c"]\ncontext_window = -5\n', 2, "context_window"),
-        ("[providers.x]\nbase_url = 'http://h'\ndialect = 'local'\n", 3, "not for a server"),
+        ("[providers.x]\nbase_url = 'http://h'\ndialect = 'local'\n", 3, "providers.x.dialect"),
         ("[providers.x]\nbase_url = 'http://h'\n", 1, "providers.x.dialect: is needed"),
         ('[models."a/b"]\ninput_price = 1\n', 1, "come together"),
         ("title = \n", 1, "line 1"),
         ("default_model = ''\n", 1, "default_model: is empty"),
         ("[providers.x]\ndialect = 'openai-chat'\nbase_url = 'nope'\n", 3, "is no address"),
+        (
+            "[providers.x]\ndialect = 'openai-chat'\nbase_url = ' http://h'\n",
+            3,
+            "providers.x.base_url: holds a space",
+        ),
+        (
+            "[providers.x]\nbase_url = 'http://h:70000/v1'\ndialect = 'openai-chat'\n",
+            2,
+            "providers.x.base_url: has a port that is no number from 1 to 65535",
+        ),
     ],
 )
 def test_an_error_names_its_key_and_line(text: str, line: int, words: str) -> None:

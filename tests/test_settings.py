@@ -6,10 +6,25 @@ from pydantic import ValidationError
 from askd.settings import ModelSettings, ProviderSettings, Settings, show_settings
 
 
-@pytest.mark.parametrize("url", ["ftp://host/v1", "127.0.0.1:8000", "http://", ""])
+@pytest.mark.parametrize("url", ["ftp://host/v1", "127.0.0.1:8000", "http://", "", "http://["])
 def test_an_address_is_http_and_names_a_host(url: str) -> None:
     with pytest.raises(ValidationError, match="is no address"):
         ProviderSettings(base_url=url)
+
+
+@pytest.mark.parametrize("url", [" http://h/v1", "http://h/v1 ", "http://h/\tv1", "http://h\x07"])
+def test_an_address_holds_nothing_that_cannot_be_seen(url: str) -> None:
+    with pytest.raises(ValidationError, match="cannot be seen"):
+        ProviderSettings(base_url=url)
+    with pytest.raises(ValidationError, match="cannot be seen"):
+        ProviderSettings(proxy=url)
+
+
+@pytest.mark.parametrize("port", ["65536", "0", "x", "-1"])
+def test_a_port_is_one(port: str) -> None:
+    with pytest.raises(ValidationError, match="from 1 to 65535"):
+        ProviderSettings(base_url=f"http://host:{port}/v1")
+    assert ProviderSettings(base_url="http://host:65535").base_url == "http://host:65535"
 
 
 @pytest.mark.parametrize("call", ["/chat/completions", "/responses/", "/messages", "/api/chat"])

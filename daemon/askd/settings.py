@@ -3,7 +3,7 @@
 Shapes and nothing else: `config` reads the file, `app` hands the values on.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -16,25 +16,33 @@ from pydantic import (
     model_validator,
 )
 
-from askd.providers.base import Auth, Dialect, Effort
+from askd.providers.base import Auth, Effort
 
-SUPPORTED_DIALECTS: tuple[Dialect, ...] = (
-    "openai-responses",
-    "openai-chat",
-    "anthropic",
-    "ollama",
-    "copilot",
-)
+ServedDialect = Literal["openai-responses", "openai-chat", "anthropic", "ollama", "copilot"]
 """What `[providers.NAME]` may speak; the embedded model is under `[local]`."""
+SUPPORTED_DIALECTS: tuple[ServedDialect, ...] = get_args(ServedDialect)
 
 CALLS = ("/chat/completions", "/responses", "/messages", "/api/chat")
 """What a dialect adds to an address itself, and vendors' pages show with it."""
 
 
 def _check_url(url: str) -> str:
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    # First, for `urlsplit` leaves out what of these it meets, and httpx does not.
+    if " " in url or not url.isprintable():
+        raise ValueError("holds a space or a character that cannot be seen")
+    try:
+        parts = urlsplit(url)
+        is_address = parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:
+        is_address = False
+    if not is_address:
         raise ValueError("is no address such as http://127.0.0.1:8000/v1")
+    try:
+        port = parts.port
+    except ValueError:
+        port = 0
+    if port == 0:
+        raise ValueError("has a port that is no number from 1 to 65535")
     return url
 
 
@@ -66,7 +74,7 @@ class Section(BaseModel):
 class ProviderSettings(Section):
     """`[providers.NAME]`: a server that answers."""
 
-    dialect: Dialect | None = Field(
+    dialect: ServedDialect | None = Field(
         default=None,
         description="The wire format that the server speaks; known for well-known names.",
     )
