@@ -121,11 +121,22 @@ def test_nothing_is_ever_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
             '{"name": "Ada"}',
             "The answer does not fit the schema: $: 'age' is a required property.",
         ),
+        (
+            '{"name": "Ada", "age": ' + "9" * 10_000 + "}",
+            "A number in the answer has 10,000 digits, and 4,000 are the most.",
+        ),
+        ('{"name": "Ada", "age": ' + "9" * 4000 + "}", None),
         ("[" * 100_000, "The answer is not JSON that can be read: it is nested too deep."),
     ],
 )
 def test_answers(text: str, objection: str | None) -> None:
     assert find_objection(text, PERSON) == objection
+
+
+@pytest.mark.parametrize("number", ["1e999", "9" * 400])
+def test_a_number_that_nobody_can_divide_is_an_objection(number: str) -> None:
+    objection = find_objection(number, {"multipleOf": 0.1})
+    assert objection == "A number in the answer is too large to be checked against the schema."
 
 
 def test_an_objection_has_a_bounded_length_and_keeps_both_ends() -> None:

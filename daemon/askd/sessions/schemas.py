@@ -29,6 +29,8 @@ SCHEMA_CONTAINERS = 4000
 """Lists and maps in all, for the same reason."""
 CHECK_LIMIT_S = 2.0
 """A pattern can take for ever, and nothing else runs meanwhile. Usual checks take milliseconds."""
+MOST_DIGITS = 4_000
+"""Of a whole number in an answer: Python itself reads no more than 4,300 of them."""
 PROBLEM_LENGTH = 300
 """What is quoted of a problem: it holds the value that does not fit, however long that is."""
 
@@ -37,6 +39,10 @@ _FENCE = re.compile(r"(`{3,})[^\n`]*\n(.*?)\n?[ \t]*\1", re.DOTALL)
 
 class _TooSlow(Exception):
     """A check that did not come to an end in time."""
+
+
+class _TooLong(Exception):
+    """A number that is not read, with the sentence that says so."""
 
 
 def check_schema(schema: Schema) -> None:
@@ -72,7 +78,9 @@ def find_objection(text: str, schema: Schema) -> str | None:
         RequestError: nobody can tell, for it takes too long.
     """
     try:
-        answer = json.loads(strip_fence(text), parse_constant=_refuse_constant)
+        answer = json.loads(strip_fence(text), parse_int=_read_int, parse_constant=_refuse_constant)
+    except _TooLong as error:
+        return str(error)
     except ValueError as error:
         return f"The answer is not JSON: {error}."
     except RecursionError:
@@ -84,6 +92,8 @@ def find_objection(text: str, schema: Schema) -> str | None:
             problem = best_match(_make_validator(schema).iter_errors(answer))
     except _TooSlow:
         raise _refuse("it takes too long to check an answer against it") from None
+    except OverflowError:  # `multipleOf` a fraction, of what no float can hold
+        return "A number in the answer is too large to be checked against the schema."
     return None if problem is None else f"The answer does not fit the schema: {_describe(problem)}."
 
 
@@ -114,6 +124,14 @@ def _refuse(why: str) -> RequestError:
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is no JSON")
+
+
+def _read_int(digits: str) -> int:
+    if len(digits) > MOST_DIGITS:
+        raise _TooLong(
+            f"A number in the answer has {len(digits):,} digits, and {MOST_DIGITS:,} are the most."
+        )
+    return int(digits)
 
 
 def _check_shape(schema: Schema) -> None:
