@@ -113,8 +113,6 @@ def _find_gap(provider: str, each: ProviderSettings) -> tuple[str, str] | None:
     dialect = each.dialect or (KNOWN[provider].dialect if provider in KNOWN else None)
     if dialect is None:
         return "dialect", f"is needed and not there: one of {', '.join(SUPPORTED_DIALECTS)}"
-    if dialect not in SUPPORTED_DIALECTS:
-        return "dialect", f"{dialect!r} is not for a server: the embedded model is under [local]"
     if each.base_url is None and provider not in KNOWN and dialect not in DIALECT_ADDRESSES:
         return "base_url", "is needed and not there"
     return None

@@ -10,7 +10,7 @@ from askd.providers.base import Caller, Endpoint, Manners, Price
 from askd.providers.known import ProviderConfig
 from askd.providers.local import LocalConfig, LocalModel
 from askd.providers.models.limits import GUESS, OLLAMA_WINDOW, ModelConfig
-from askd.providers.models.offers import Offers, find_callers_key
+from askd.providers.models.offers import FREE, Offers, find_callers_key
 from tests.fakes.credentials import Desk, make_config
 from tests.fakes.model_program import PROGRAM
 from tests.fakes.shelves import Shelves
@@ -130,6 +130,21 @@ async def test_local_only_holds_for_who_passes_prompts_on(desk: Desk, shelves: S
     assert caught.value.reason == "local_only"
     free = stand(desk, shelves)
     assert (await free.describe("ollama", "cloud", NOBODY)).limits.context_window == 2000
+
+
+async def test_what_runs_here_costs_nothing(desk: Desk, shelves: Shelves) -> None:
+    shelves.windows = {"here": 1000, "cloud": 2000}
+    shelves.facts = {"cloud": {"remote_host": "https://ollama.com"}}
+    offers = stand(desk, shelves)
+    here = await offers.describe("ollama", "here", NOBODY)
+    cloud = await offers.describe("ollama", "cloud", NOBODY)
+    assert (here.price, cloud.price) == (FREE, None)
+    ((embedded,), _) = await offers.list_models("local", NOBODY, refresh=False)
+    assert embedded.price == FREE
+    remote = stand(
+        desk, shelves, make_config(dialect="ollama", base_url="http://ollama.example:11434")
+    )
+    assert (await remote.describe("work", "here", NOBODY)).price is None
 
 
 async def test_the_embedded_model(desk: Desk, shelves: Shelves) -> None:

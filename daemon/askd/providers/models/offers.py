@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from askd.errors import NotConfigured, ProviderError
-from askd.providers.addresses import LOCAL_ONLY
-from askd.providers.base import Caller, Endpoint, Model
+from askd.providers.addresses import LOCAL_ONLY, is_loopback, read_host
+from askd.providers.base import Caller, Endpoint, Model, Price
 from askd.providers.credentials.credentials import Credentials
 from askd.providers.local import PROVIDER, LocalModel
 from askd.providers.models.catalog import explain_unknown
@@ -23,6 +23,9 @@ from askd.providers.models.limits import (
     merge_manners,
 )
 from askd.providers.models.listings import Listed
+
+FREE = Price(input=0.0, output=0.0)
+"""What runs on this machine costs nothing that we could count."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +124,7 @@ class Offers:
             dialect=dialect,
             limits=find_limits(provider, listed.name, config, listed=listed, dialect=dialect),
             manners=merge_manners(config, listed),
-            price=(config.price if config is not None else None) or listed.price,
+            price=self._find_price(endpoint, listed, config),
             why=why,
         )
 
@@ -141,9 +144,19 @@ class Offers:
             dialect="local",
             limits=find_local_limits(self.local.context_tokens, config),
             manners=merge_manners(config, listed),
-            price=config.price if config is not None else None,
+            price=FREE if config is None or config.price is None else config.price,
             why=why,
         )
+
+    def _find_price(
+        self, endpoint: Endpoint, listed: Listed, config: ModelConfig | None
+    ) -> Price | None:
+        if config is not None and config.price is not None:
+            return config.price
+        host = read_host(endpoint.base_url)
+        is_here = endpoint.unix_socket is not None or (host is not None and is_loopback(host))
+        is_ours = endpoint.dialect == "ollama" and is_here and not listed.is_remote
+        return FREE if is_ours else listed.price
 
 
 def find_callers_key(endpoint: Endpoint, caller: Caller) -> str | None:
