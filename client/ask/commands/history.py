@@ -1,4 +1,4 @@
-"""`ask history list | show | delete`: what is stored.
+"""`ask history list | show | delete`: what is stored; and the door to the group's other files.
 
 Listing and showing read and change nothing. Deleting asks a person first, and
 without a person it wants to be told so.
@@ -22,6 +22,7 @@ from ask.commands.calls import (
     resolve,
 )
 from ask.commands.help import Command, Example, Group
+from ask.commands.transfers import export_command, import_command
 from ask.protocol import errors
 from ask.terminal import strip_controls
 from ask.transcript import describe_blob, encode_message, read_content, read_messages
@@ -33,12 +34,16 @@ if TYPE_CHECKING:
 @click.group(
     "history",
     cls=Group,
-    later=("export", "import", "scrub", "search"),
+    later=("scrub", "search"),
     examples=[Example("ask history list"), Example("ask history list --json")],
     codes=[errors.NOT_FOUND, errors.NO_DAEMON, errors.STORAGE],
 )
 def history_command() -> None:
-    """List, show and delete stored conversations."""
+    """List, show and delete stored conversations, write them to files and read them."""
+
+
+history_command.add_command(export_command)
+history_command.add_command(import_command)
 
 
 @history_command.command(

@@ -59,6 +59,9 @@ class FakeDaemon:
         keys: what `auth/set` has kept.
         begun: what `auth/login` answers.
         pending: how many `auth/wait` answer "not yet" before the browser is done.
+        file: what `conversation/export` writes.
+        imports: what `conversation/import` answers with a file's last chunk, in their order.
+        imported: the whole files that came.
         deaf: notifications are dropped, as for a subscriber that is too slow.
         hold: cleared, an answer stops before its last piece until it is set.
     """
@@ -76,6 +79,9 @@ class FakeDaemon:
         self.keys: dict[str, str] = {}
         self.begun: Map = {"login_id": "l1", "url": "https://v/auth", "expires_at": 4e9}
         self.pending = 0
+        self.file = b"{}\n"
+        self.imports: list[Map] = []
+        self.imported: list[bytes] = []
         self.blobs: dict[str, bytes] = {}
         self.events: dict[str, list[Map]] = {}
         self.names: dict[str, str | None] = {}
@@ -408,6 +414,28 @@ class FakeDaemon:
         if params.get("terminal"):
             self.terminals[params["terminal"]] = conversation_id
         return self.summary(conversation_id)
+
+    def _conversation_export(self, params: Map) -> Map:
+        self._known(params)
+        offset = params["offset"]
+        chunk = self.file[offset : offset + 10]
+        more = offset + len(chunk) < len(self.file)
+        return {"bytes": chunk, "next_offset": offset + len(chunk) if more else None}
+
+    def _conversation_import(self, params: Map) -> Map:
+        if params["offset"] == 0:
+            self.imported.append(b"")
+        assert params["offset"] == len(self.imported[-1])
+        self.imported[-1] += params["bytes"]
+        received = len(self.imported[-1])
+        result = {"received": received, "skipped": []}
+        if received < params["size"]:
+            return result
+        answer = self.imports[len(self.imported) - 1]
+        if "refused" in answer:
+            raise Refusal("bad_import", answer["refused"])
+        full = {"existed": False, "message_count": 2, "skipped_count": 0}
+        return {**result, **full, **answer}
 
     def _conversation_list(self, params: Map) -> Map:
         rows = [self.summary(each) for each in reversed(self.events)]
