@@ -275,3 +275,34 @@ async def test_what_is_remembered_is_bounded(shelves: Shelves) -> None:
     assert len(inventory._locks) <= MOST_PLACES + 1
     assert await inventory.look_up(HOSTED, "sk-0") == {}
     assert await inventory.look_up(HOSTED, f"sk-{MOST_PLACES + 2}") != {}
+
+
+@pytest.mark.parametrize("endpoint", [HOSTED, OLLAMA])
+async def test_no_more_is_kept_than_fits_and_it_is_known(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("askd.providers.models.inventory.MOST_MODELS", 3)
+    shelves = Shelves(**{f"m{number}": 1000 for number in range(3)})
+    cache = tmp_path / "models.json"
+    inventory = shelves.keep(cache)
+    assert len((await list_names(inventory, shelves, endpoint))[0]) == 3
+    assert not await inventory.is_cut(endpoint, None)
+    shelves.windows["m3"] = 1000
+    names, trouble = await list_names(inventory, shelves, endpoint, refresh=True)
+    assert (names, trouble) == (["m0", "m1", "m2"], None)
+    assert await inventory.is_cut(endpoint, None)
+    assert await shelves.keep(cache).is_cut(endpoint, None)
+
+
+async def test_pages_that_were_not_asked_for_are_known_to_be_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("askd.providers.models.inventory.MOST_MODELS", 2)
+    shelves = Shelves(a=1, b=2)
+    inventory = shelves.keep()
+    await list_names(inventory, shelves, ANTHROPIC)
+    assert not await inventory.is_cut(ANTHROPIC, None)
+    shelves.windows["c"] = 3
+    names, _ = await list_names(inventory, shelves, ANTHROPIC, refresh=True)
+    assert names == ["a", "b"]
+    assert await inventory.is_cut(ANTHROPIC, None)

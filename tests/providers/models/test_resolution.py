@@ -11,7 +11,7 @@ from askd.providers.base import Caller, Limits, Model
 from askd.providers.known import ProviderConfig
 from askd.providers.local import LocalConfig, LocalModel
 from askd.providers.models.choice import NOTHING_FOUND
-from askd.providers.models.inventory import LOCAL_AGE_S
+from askd.providers.models.inventory import LOCAL_AGE_S, MOST_MODELS
 from askd.providers.models.limits import ModelConfig
 from askd.providers.models.offers import Offers
 from askd.providers.models.resolution import Resolution
@@ -292,6 +292,17 @@ async def test_who_fails_later_is_listed_with_a_warning(room: Room) -> None:
     models, warnings = await resolution.list_models(NOBODY, refresh=True)
     assert [each.name for each in models] == ["work/first", "work/second"]
     assert warnings == ["nobody is there. Shown is what it listed before."]
+
+
+async def test_who_has_more_than_is_kept_is_named(room: Room) -> None:
+    room.shelves.of["many"] = {f"m{number}": 1000 for number in range(MOST_MODELS + 1)}
+    resolution = room.open(make_config("many"), make_config("few"), installed=True)
+    models, warnings = await resolution.list_models(NOBODY)
+    assert len(models) == MOST_MODELS + 2 + 1
+    assert warnings == [
+        "many lists more models than the 2,000 that are kept: name any other with -m many/NAME"
+    ]
+    assert (await resolution.resolve(f"many/m{MOST_MODELS}", NOBODY)).name == "many/m2000"
 
 
 @pytest.mark.parametrize("caller", [NOBODY, WITH_KEY])

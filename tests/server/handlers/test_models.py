@@ -48,10 +48,14 @@ async def test_without_a_default_the_listing_is_still_one_and_says_why() -> None
         assert (page["default"], page["default_why"]) == (None, "No key: set WORK_KEY.")
 
 
-async def test_a_listing_fits_one_message_and_says_what_is_left_out() -> None:
-    names = tuple(f"test/{'m' * 200}{number}" for number in range(MOST_ROWS + 7))
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [(7, "7 of 2,007 known models are not shown"), (1, "1 of 2,001 known models is not shown")],
+)
+async def test_a_listing_fits_one_message_and_says_what_is_left_out(more: int, words: str) -> None:
+    names = tuple(f"test/{'m' * 200}{number}" for number in range(MOST_ROWS + more))
     async with open_server(models=ListedModels(known=names)) as server:
         peer = await server.greet()
         page = await peer.call("model/list")
         assert len(page["data"]) == MOST_ROWS
-        assert page["warnings"][-1] == "7 more models are not shown: name one with -m"
+        assert page["warnings"][-1] == f"{words}: name one with -m"

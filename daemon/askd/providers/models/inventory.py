@@ -7,6 +7,7 @@ and knows no settings; `ask` is how a question reaches a server.
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from askd.errors import BadAnswer, ProviderError, Unavailable, UnknownModel, fin
 from askd.providers.addresses import is_loopback, read_host
 from askd.providers.base import Endpoint
 from askd.providers.models.dialects import Question, ask_listing, ask_model, read_model, read_page
-from askd.providers.models.listings import MOST_MODELS, Listed
+from askd.providers.models.listings import Listed
 from askd.providers.models.stock import MOST_PLACES, NOTHING, Stock, find_key, read_file, write_file
 
 LIST_S = 10.0
@@ -34,6 +35,9 @@ AGE_S = 3600.0
 LOCAL_AGE_S = 30.0
 """The same on this machine, where models come and go by the user's hand; and how long it is
 remembered that a server is there, or is not, or did not answer."""
+
+MOST_MODELS = 2_000
+"""Of one provider; the largest listing known has some 500. More are not kept, and it is said."""
 
 MOST_PAGES = 10
 AT_ONCE = 8
@@ -67,6 +71,11 @@ class Inventory:
         """What is known of an endpoint's models; nobody is asked."""
         await self._open()
         return self._stocks.get(find_key(endpoint, theirs), NOTHING).models
+
+    async def is_cut(self, endpoint: Endpoint, theirs: str | None) -> bool:
+        """Whether it last listed more than is kept; nobody is asked."""
+        await self._open()
+        return self._stocks.get(find_key(endpoint, theirs), NOTHING).is_cut
 
     async def find(
         self, endpoint: Endpoint, theirs: str | None, name: str, *, fetch: Fetch
@@ -148,15 +157,19 @@ class Inventory:
         """Every model, with what is to be known of each."""
         found: dict[str, Listed] = {}
         question: Question | None = ask_listing(endpoint)
+        is_cut = False
         for _ in range(MOST_PAGES):
             if question is None or len(found) >= MOST_MODELS:
                 break
             page = read_page(endpoint, await self._ask(endpoint, question))
             found |= {each.name: each for each in page.models}
-            found |= await self._describe(endpoint, page.names)
+            found |= await self._describe(endpoint, page.names[:MOST_MODELS])
+            is_cut = is_cut or len(page.names) > MOST_MODELS
             question = page.more
+        is_cut = is_cut or len(found) > MOST_MODELS or question is not None
+        kept = dict(islice(found.items(), MOST_MODELS))
         now = self._now()
-        await self._keep(key, Stock(models=found, listed_at=now, tried_at=now))
+        await self._keep(key, Stock(models=kept, listed_at=now, tried_at=now, is_cut=is_cut))
 
     async def _describe(self, endpoint: Endpoint, names: tuple[str, ...]) -> dict[str, Listed]:
         """Those of these models that chat, in this order."""
@@ -208,7 +221,8 @@ class Inventory:
                 self._unread = None
 
     async def _keep(self, key: str, stock: Stock) -> None:
-        is_news = stock.models != self._stocks.get(key, NOTHING).models
+        before = self._stocks.get(key, NOTHING)
+        is_news = (stock.models, stock.is_cut) != (before.models, before.is_cut)
         self._stocks.pop(key, None)
         self._stocks[key] = stock
         while len(self._stocks) > MOST_PLACES:

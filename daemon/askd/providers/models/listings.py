@@ -15,9 +15,6 @@ from typing import Any
 from askd.providers.base import Price
 from askd.providers.codecs.lenient import Json, read_object, read_objects
 
-MOST_MODELS = 2_000
-"""Of one provider; the largest listing known has some 500."""
-
 NAME_LIMIT = 256
 """Characters; the rest of a longer name is no name."""
 
@@ -98,7 +95,7 @@ def read_listing(listing: Any, *, is_openai: bool = False) -> list[Listed]:
                 price=_read_price(read_object(row.get("pricing"))),
             )
         )
-    return _bound(found)
+    return _unite(found)
 
 
 def read_anthropic(listing: Any) -> list[Listed]:
@@ -117,7 +114,7 @@ def read_anthropic(listing: Any) -> list[Listed]:
                 images=_flag(sight.get("supported")),
             )
         )
-    return _bound(found)
+    return _unite(found)
 
 
 def read_next_page(listing: Any) -> str | None:
@@ -158,14 +155,14 @@ def read_copilot(listing: Any) -> list[Listed]:
                 tools=_flag(supports.get("tool_calls")),
             )
         )
-    return _bound(found)
+    return _unite(found)
 
 
 def read_ollama_names(tags: Any) -> list[str]:
     """`GET /api/tags`: the models that are there, those used last first."""
     rows = _find_rows(tags, "models")
     names = [_read_name(row.get("model") or row.get("name")) for row in rows]
-    return list(dict.fromkeys(name for name in names if name is not None))[:MOST_MODELS]
+    return list(dict.fromkeys(name for name in names if name is not None))
 
 
 def read_ollama_model(name: str, shown: Any) -> Listed | None:
@@ -263,12 +260,12 @@ def _find_rows(listing: Any, key: str) -> list[Json]:
     return read_objects(listing if isinstance(listing, list) else read_object(listing).get(key))
 
 
-def _bound(found: Iterable[Listed]) -> list[Listed]:
-    """Each name once, and not without end."""
+def _unite(found: Iterable[Listed]) -> list[Listed]:
+    """Each name once."""
     once: dict[str, Listed] = {}
     for each in found:
         once.setdefault(each.name, each)
-    return list(once.values())[:MOST_MODELS]
+    return list(once.values())
 
 
 def _read_name(value: Any) -> str | None:

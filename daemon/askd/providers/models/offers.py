@@ -85,6 +85,13 @@ class Offers:
         listed, trouble = await self.ask(endpoint, caller, refresh=refresh)
         return [self._make(endpoint, each) for each in listed], trouble
 
+    async def is_cut(self, provider: str, caller: Caller) -> bool:
+        """Whether it has more models than `list_models` has kept."""
+        if self.is_embedded(provider):
+            return False
+        endpoint = self.credentials.find(provider, caller)
+        return await self.inventory.is_cut(endpoint, find_callers_key(endpoint, caller))
+
     async def ask(
         self, endpoint: Endpoint, caller: Caller, *, refresh: bool = False
     ) -> tuple[list[Listed], ProviderError | None]:

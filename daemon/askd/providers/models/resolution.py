@@ -29,6 +29,7 @@ from askd.providers.models.choice import (
     rank_providers,
     say_why,
 )
+from askd.providers.models.inventory import MOST_MODELS
 from askd.providers.models.limits import OPENAI_NAMES
 from askd.providers.models.offers import Offers
 
@@ -96,7 +97,8 @@ class Resolution:
     async def list_models(
         self, caller: Caller, *, refresh: bool = False
     ) -> tuple[list[Model], list[str]]:
-        """Every model that this caller could use, and a sentence per provider that failed."""
+        """Every model that this caller could use, and a sentence per provider that failed or has
+        more than are kept."""
         names = [each.provider for each in await self._find_candidates(caller)]
         found: dict[str, list[Model]] = {}
         warnings: dict[str, str] = {}
@@ -104,6 +106,11 @@ class Resolution:
         async def ask(provider: str) -> None:
             try:
                 models, trouble = await self.offers.list_models(provider, caller, refresh=refresh)
+                if await self.offers.is_cut(provider, caller):
+                    warnings[provider] = (
+                        f"{provider} lists more models than the {MOST_MODELS:,} that are kept: "
+                        f"name any other with -m {provider}/NAME"
+                    )
             except ProviderError as error:
                 models, trouble = [], error
             found[provider] = models

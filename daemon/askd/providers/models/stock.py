@@ -36,11 +36,13 @@ class Stock:
         models: by name, in the provider's order.
         listed_at: unix seconds when it listed all of them; 0: only these were asked about.
         tried_at: when it was asked last, with success or without.
+        is_cut: it listed more than these.
     """
 
     models: Mapping[str, Listed]
     listed_at: float = 0.0
     tried_at: float = 0.0
+    is_cut: bool = False
 
 
 NOTHING = Stock(models={})
@@ -82,6 +84,7 @@ def write_file(path: Path, stocks: Mapping[str, Stock]) -> None:
         row = {
             "listed_at": stock.listed_at,
             "tried_at": stock.tried_at,
+            "is_cut": stock.is_cut,
             "models": [_encode(each) for each in stock.models.values()],
         }
         size += len(json.dumps({key: row}))
@@ -108,6 +111,7 @@ def _decode(content: Any) -> dict[str, Stock]:
             models={each.name: each for each in map(_decode_model, row["models"])},
             listed_at=float(row["listed_at"]),
             tried_at=float(row["tried_at"]),
+            is_cut=row.get("is_cut") is True,  # not there in what earlier versions wrote
         )
         for key, row in content["places"].items()
     }

@@ -33,7 +33,11 @@ async def _list(house: House, params: ModelList, *, refresh: bool) -> ModelPage:
     default, why = await house.models.explain_default(caller)
     aliases = house.models.aliases
     shown = models[:MOST_ROWS]
-    left_out = f"{len(models) - len(shown):,} more models are not shown: name one with -m"
+    count = len(models) - len(shown)
+    left_out = (
+        f"{count:,} of {len(models):,} known models {'is' if count == 1 else 'are'} not shown: "
+        "name one with -m"
+    )
     return ModelPage(
         data=[wire.describe_model(each, default=default, aliases=aliases) for each in shown],
         warnings=[*warnings, *([left_out] if len(models) > len(shown) else [])],
