@@ -103,3 +103,5 @@ def test_the_guess_says_what_to_set() -> None:
         "Nobody says how much test/some/small can read; 1000 tokens are assumed. If that is "
         'wrong, set context_window under [models."test/some/small"].'
     )
+    quoted = replace(MODEL, name='test/say "hi"')
+    assert '[models."test/say \\"hi\\""]' in explain_guess(quoted)

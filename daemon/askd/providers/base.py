@@ -280,3 +280,15 @@ class Model:
     def bare_name(self) -> str:
         """The name that the provider knows."""
         return self.name.partition("/")[2]
+
+    @property
+    def table(self) -> str:
+        """The header of its table in `config.toml`: valid TOML, whatever a server calls it."""
+        return f'[models."{"".join(map(_write_sign, self.name))}"]'
+
+
+def _write_sign(sign: str) -> str:
+    """One character between TOML's double quotes."""
+    if sign in ('"', "\\"):
+        return f"\\{sign}"
+    return sign if sign.isprintable() else f"\\U{ord(sign):08x}"

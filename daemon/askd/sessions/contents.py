@@ -56,7 +56,7 @@ def explain_blindness(model: Model) -> str:
     """The sentence for a person who shows something to a model that cannot see."""
     return (
         f"{model.name} cannot see images. Leave them out, or choose a model that can see (-m); "
-        f'if this one can, set images = true under [models."{model.name}"].'
+        f"if this one can, set images = true under {model.table}."
     )
 
 

@@ -67,7 +67,7 @@ def explain_guess(model: Model) -> str:
     """The sentence for a person whose model has a window that nobody knows."""
     return (
         f"Nobody says how much {model.name} can read; {model.limits.context_window} tokens are "
-        f'assumed. If that is wrong, set context_window under [models."{model.name}"].'
+        f"assumed. If that is wrong, set context_window under {model.table}."
     )
 
 
