@@ -13,6 +13,8 @@ from askd.core.events import (
     ConversationCreated,
     Event,
     ItemAdded,
+    ItemPinned,
+    ItemUnpinned,
     TurnFinished,
     TurnStarted,
     ViewChanged,
@@ -218,3 +220,29 @@ def test_a_path_cannot_leave_its_attribute() -> None:
     assert render_parts((Text("x\n", name='a"><b>&\n.py'),)) == (
         '<file path="a&quot;&gt;&lt;b&gt;&amp;?.py">\nx\n</file>'
     )
+
+
+def test_a_pinned_message_stays_in_the_view_when_it_is_cleared() -> None:
+    before = [*turn("one", say("one.1")), *turn("two", say("two.1"))]
+    clear = ViewChanged("v", "clear", through_turn="two")
+    context = see(*before, ItemPinned("one.0"), ItemPinned("two.1"), clear)
+    assert [item.id for item in context.items] == ["one.0", "two.1", "now.0"]
+    context = see(*before, ItemPinned("one.0"), clear, ItemUnpinned("one.0"))
+    assert [item.id for item in context.items] == ["now.0"]
+    context = see(*before, ItemPinned("one.0"))
+    assert len(context.items) == 5, "in the view it is there once"
+
+
+@pytest.mark.parametrize("pinned", ["t.1", "t.1.1"])
+def test_of_a_pinned_exchange_both_halves_stay(pinned: str) -> None:
+    asked = AssistantMessage("t.1", (), calls=(CALL,))
+    after = turn("t", asked, OUTPUT, say("t.2"))
+    context = see(*after, ItemPinned(pinned), ViewChanged("v", "clear"))
+    assert [item.id for item in context.items] == ["t.1", "t.1.1", "now.0"]
+    assert context.faults == ()
+
+
+def test_a_pinned_message_of_a_void_turn_is_not_there() -> None:
+    failed = turn("t", outcome="failed")
+    context = see(*failed, ItemPinned("t.0"), ViewChanged("v", "clear"))
+    assert [item.id for item in context.items] == ["now.0"]

@@ -131,6 +131,14 @@ def test_questions_are_open_until_answered_or_outlived() -> None:
 
 def test_pins() -> None:
     assert tell(ItemPinned("x"), ItemPinned("y"), ItemUnpinned("x")).pinned == {"y"}
+    assert not tell(ItemPinned("x")).is_pinned, "a message is not the conversation"
+    assert tell(ItemPinned()).is_pinned
+    assert not tell(ItemPinned(), ItemUnpinned("x"), ItemUnpinned()).is_pinned
+
+
+def test_what_was_copied_does_not_make_a_conversation_old() -> None:
+    it = fold("c", [Event("c", 1, 9.0, CREATED), Event("c", 2, 5.0, accept("t"))])
+    assert (it.created_at, it.updated_at) == (9.0, 9.0)
 
 
 def in_view(it: Conversation) -> list[str]:

@@ -30,7 +30,7 @@ from askd.sessions.registry import Sessions
 from askd.store.job_queries import JobPage, JobRow
 from askd.store.log import Committed, Write
 from askd.store.memory import MemoryLog
-from askd.store.queries import ListPage, UsagePage
+from askd.store.queries import ListPage, SearchPage, UsagePage
 from askd.tools.registry import Registry
 from tests.fakes.log import FakeStore
 from tests.fakes.models import ScriptedModels
@@ -54,10 +54,19 @@ class HouseStore(FakeStore):
         self.job_rows = []
         self.usage = []
         self.usage_asked = []
+        self.hits: list[SearchPage | AskdError] = []
+        self.searched: list[dict[str, Any]] = []
 
     async def read_usage(self, **asked: Any) -> UsagePage:
         self.usage_asked.append(asked)
         return self.usage[len(self.usage_asked) - 1]
+
+    async def search(self, text: str, **asked: Any) -> SearchPage:
+        self.searched.append({"text": text, **asked})
+        found = self.hits[len(self.searched) - 1]
+        if isinstance(found, Exception):
+            raise found
+        return found
 
     async def append(self, write: Write) -> Committed:
         committed = await super().append(write)

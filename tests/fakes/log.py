@@ -50,6 +50,7 @@ class FakeStore(Log):
         observe: who hears of commits; the daemon that is running.
         boot_id: that daemon's.
         writes: every write that was committed.
+        mended: how often the index of words was to be built anew.
     """
 
     def __init__(self, now: Callable[[], float] = lambda: 1000.0) -> None:
@@ -64,6 +65,7 @@ class FakeStore(Log):
         self.jobs: dict[str, JobState] = {}
         self.terminals: dict[str, str] = {}
         self.saved: list[Partial] = []
+        self.mended = 0
         self._committing: Write | None = None
         self._log = MemoryLog(observe=self._commit, now=lambda: self.now())
 
@@ -108,6 +110,9 @@ class FakeStore(Log):
         self.jobs = {
             id: job for id, job in self.jobs.items() if job.conversation_id != conversation_id
         }
+
+    async def mend_search(self) -> None:
+        self.mended += 1
 
     # ---- its reader ------------------------------------------------------------
 

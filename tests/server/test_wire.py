@@ -194,6 +194,25 @@ def test_a_page_is_cut_where_the_message_ends() -> None:
 # ---- what else is published -------------------------------------------------------
 
 
+def test_an_item_comes_with_its_tokens_or_a_sentence() -> None:
+    message = UserMessage("u", (Text("hi"),))
+    fitted = wire.fit_item(message, 5)
+    assert fitted.value == {
+        "type": "user_message",
+        "id": "u",
+        "parts": [{"type": "text", "text": "hi"}],
+        "tokens": 5,
+    }
+    odd = AssistantMessage("a", reasoning=(Reasoning("", {"x": math.inf}),))
+    assert wire.fit_item(odd, 9).value == {
+        "type": "assistant_message",
+        "id": "a",
+        "tokens": 9,
+        "left_out": "The content is not shown: a number is not finite.",
+    }
+    assert wire.fit_record({"type": "system", "text": "s"}, 1).value["tokens"] == 1
+
+
 def test_a_delta_says_all_of_itself() -> None:
     delta = Delta(
         conversation_id="c", turn_id="t", item_id="t.1", kind="text", offset=3, text="héllo"

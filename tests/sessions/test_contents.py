@@ -7,7 +7,13 @@ import pytest
 from askd.core.items import AssistantMessage, Blob, Item, Notice, Text, UserMessage
 from askd.errors import NotFound, Refused
 from askd.providers.base import Limits, Manners, Model
-from askd.sessions.contents import Contents, explain_blindness, has_images, resolve_blobs
+from askd.sessions.contents import (
+    Contents,
+    explain_blindness,
+    has_images,
+    hide_images,
+    resolve_blobs,
+)
 
 STORED = {"note": "café".encode(), "cat": b"\x89PNG", "junk": b"\xff\xfe"}
 NOTES = Blob("note", 5, "text/plain", "notes.txt")
@@ -70,3 +76,16 @@ def test_images_among_parts() -> None:
 
 def test_the_sentence_says_what_to_do() -> None:
     assert '[models."test/small"]' in explain_blindness(MODEL)
+
+
+async def test_what_is_hidden_is_what_a_model_that_cannot_see_gets() -> None:
+    items: list[Item] = [
+        UserMessage("u", (Text("see"), CAT)),
+        UserMessage("v", (NOTES,)),
+        Notice("n", "/x"),
+    ]
+    hidden = hide_images(items, BLIND)
+    sent = (await resolve(*items, model=BLIND, asked="none")).items
+    assert (hidden[0], hidden[2]) == (sent[0], sent[2])
+    assert hidden[1] is items[1], "of other content nothing is read"
+    assert hide_images(items, MODEL) == hide_images(items, None) == items

@@ -4,12 +4,20 @@ from dataclasses import replace
 
 import pytest
 
+from askd.core.context import build_context
+from askd.core.conversation import Conversation
 from askd.core.events import TurnOptions
 from askd.core.items import Text, UserMessage
 from askd.core.outcome import Usage
 from askd.providers.base import Limits, Manners, Model, ModelRequest, Price
 from askd.sessions.contents import Contents
-from askd.sessions.requests import add_cost, build_request, explain_guess, find_system
+from askd.sessions.requests import (
+    add_cost,
+    build_request,
+    explain_guess,
+    find_context,
+    find_system,
+)
 
 ITEMS = [UserMessage("u", (Text("hi"),))]
 TOOLS = [{"name": "f", "description": "", "parameters": {}}]
@@ -105,3 +113,15 @@ def test_the_guess_says_what_to_set() -> None:
     )
     quoted = replace(MODEL, name='test/say "hi"')
     assert '[models."test/say \\"hi\\""]' in explain_guess(quoted)
+
+
+def test_a_context_has_the_system_prompt_that_its_model_is_told() -> None:
+    conversation = Conversation("c")
+    options = TurnOptions(answer_schema=SCHEMA)
+    rude = replace(MODEL, manners=Manners(schema=False))
+    for model in (MODEL, rude):
+        found = find_context(conversation, None, system="s", options=options, model=model)
+        told = find_system("s", options, model)
+        assert found == build_context(conversation, None, system=told)
+    unknown = find_context(conversation, None, system="s", options=options, model=None)
+    assert unknown.system == "s"

@@ -6,8 +6,19 @@ from typing import Any
 
 import pytest
 
-from askd.core.events import ItemAdded, Renamed, SettingsChanged, Titled, UnknownBody
+from askd.core.events import (
+    CompletionFinished,
+    ConversationCreated,
+    ItemAdded,
+    ItemPinned,
+    ItemUnpinned,
+    Renamed,
+    SettingsChanged,
+    Titled,
+    UnknownBody,
+)
 from askd.core.items import Blob, UserMessage
+from askd.core.outcome import Usage
 from askd.errors import NotFound, RequestError
 from askd.store import changes
 from askd.store.batch import Change, Done, commit_batch
@@ -203,3 +214,37 @@ def test_events_are_clustered_by_conversation(connection: sqlite3.Connection) ->
 
 def test_doing_nothing_is_possible(connection: sqlite3.Connection) -> None:
     assert do(connection, changes.do_nothing) is None
+
+
+def test_a_pinned_conversation_stays_pinned_on_the_disk(connection: sqlite3.Connection) -> None:
+    do(connection, append(create("c", ItemPinned())))
+    found = read_row(connection, "c")
+    assert found is not None
+    assert found.pinned is True
+    do(connection, append(add("c", ItemUnpinned())))
+    found = read_row(connection, "c")
+    assert found is not None
+    assert found.pinned is False
+
+
+def test_what_a_fork_copies_is_found_and_not_paid_for_twice(
+    connection: sqlite3.Connection,
+) -> None:
+    took = CompletionFinished("t", 1, "end", Usage(100, 10))
+    source = do(connection, append(create("c", prompt("t"), answer("t"), took, finish("t"))))
+    copies = [each.body for each in source.events[1:]]
+    fork = Write(
+        conversation_id="f",
+        bodies=[ConversationCreated("f", forked_from="c"), *copies],
+        create=True,
+        times=[9.0, *(each.at for each in source.events[1:])],
+    )
+    do(connection, append(fork), at=9.0)
+    assert rows(connection, "SELECT conversation_id FROM usage") == [("c",)]
+    assert rows(connection, "SELECT conversation_id, seq FROM search_rows ORDER BY id") == [
+        ("c", 2),
+        ("c", 3),
+        ("f", 2),
+        ("f", 3),
+    ]
+    assert rows(connection, "SELECT * FROM open_turns") == []

@@ -61,7 +61,7 @@ def test_a_fresh_database_has_every_table(fresh: sqlite3.Connection, path: Path)
         "search_config",
     }
     taken = fresh.execute("SELECT * FROM migrations").fetchall()
-    assert taken == [(1, "first", 7.0), (2, "usage", 7.0), (3, "search", 7.0)]
+    assert taken == [(1, "first", 7.0), (2, "usage", 7.0), (3, "search", 7.0), (4, "pins", 7.0)]
     assert fresh.execute("PRAGMA foreign_key_check").fetchall() == []
     assert not list(path.parent.glob("*backup*")), "there was nothing to lose"
 

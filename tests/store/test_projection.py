@@ -7,6 +7,8 @@ from askd.core.events import (
     Body,
     ConversationCreated,
     ItemAdded,
+    ItemPinned,
+    ItemUnpinned,
     PromptWithdrawn,
     Renamed,
     SettingsChanged,
@@ -40,13 +42,14 @@ def test_a_row_agrees_with_the_fold() -> None:
         Titled("Greetings"),
         SettingsChanged(system="be brief"),
         Renamed(None),
+        ItemPinned("t1.1"),
     ]
     events = number_events(empty_row("c", at=5.0), bodies, at=7.0)
     row = advance_row(empty_row("c", at=5.0), events)
     folded = fold("c", events)
     assert (row.name, row.title, row.model) == (None, "Greetings", "openai/a")
     assert row.message_count == folded.message_count == 3
-    assert row.last_seq == folded.last_seq == 13
+    assert row.last_seq == folded.last_seq == 14
     assert (row.created_at, row.updated_at) == (5.0, 7.0)
     assert folded.settings.model == row.model
 
@@ -85,3 +88,26 @@ def test_a_key_stands_for_the_acceptance_or_for_the_first_event() -> None:
     assert find_key_seq(events, "t") == 3
     assert find_key_seq(events, "another") == 1
     assert find_key_seq([], "t") == 0
+
+
+def test_only_the_conversations_own_pin_marks_it() -> None:
+    row = empty_row("c", at=1.0)
+    for body, pinned in (
+        (ItemPinned("i"), False),
+        (ItemPinned(), True),
+        (ItemUnpinned("i"), True),
+        (ItemUnpinned(), False),
+    ):
+        row = advance_row(row, number_events(row, [body], at=1.0))
+        assert row.pinned is pinned
+
+
+def test_copies_of_older_events_do_not_make_a_row_old() -> None:
+    bodies: list[Body] = [
+        ConversationCreated("c", forked_from="d"),
+        prompt("t"),
+        answer("t"),
+    ]
+    events = number_events(empty_row("c", at=9.0), bodies, at=9.0, times=[8.0, 3.0, 4.0])
+    row = advance_row(empty_row("c", at=9.0), events)
+    assert row.updated_at == fold("c", events).updated_at == 8.0

@@ -69,6 +69,7 @@ REASONS: dict[str, int] = {
     "turn_not_found": NOT_FOUND,
     "question_not_found": NOT_FOUND,
     "job_not_found": NOT_FOUND,
+    "item_not_found": NOT_FOUND,
     "blob_not_found": NOT_FOUND,
     "bad_name": USAGE,
     "name_taken": USAGE,
@@ -79,8 +80,8 @@ REASONS: dict[str, int] = {
     "busy": BUSY,
     "overflow": OVERFLOW,
     "storage_failed": STORAGE,
-    "turn_failed": FAILED,
     "search_damaged": STORAGE,  # the index of words, which is built anew; no conversation is
+    "turn_failed": FAILED,
     "interrupted": FAILED,
     "withdrawn": FAILED,
     "time_limit": TIME_LIMIT,

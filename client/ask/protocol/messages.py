@@ -181,6 +181,7 @@ class ConversationSummary:
     updated_at: float
     queued: Annotated[int, "prompts that wait"] = 0
     ephemeral: bool = False
+    pinned: Annotated[bool, "someone said that it is one to keep"] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -287,6 +288,89 @@ class ImportResult:
     message_count: int = 0
     skipped: Annotated[list[Map], "lines that could not be read: {line, why}; the first of them"]
     skipped_count: Annotated[int, "how many they are in all"] = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationFork:
+    conversation_id: ConversationId
+    at_seq: Annotated[int | None, "as it was after this event; None: as it is"] = None
+    name: str | None = None
+    terminal: TerminalId = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationPin:
+    conversation_id: ConversationId
+    item_id: Annotated[str | None, "a message; None: the conversation itself"] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationSearch:
+    text: Annotated[
+        str,
+        'words that must all be in one message, at most 1,000 characters; "in quotes" in a row; '
+        "`word*` finds what begins with it; nothing else means anything",
+    ]
+    conversation_id: Annotated[str | None, "only in this one"] = None
+    role: Annotated[
+        Literal["user", "assistant", "tool", "summary"] | None, "only what this one said"
+    ] = None
+    since_at: Annotated[float | None, "said from this time on"] = None
+    until_at: Annotated[float | None, "said before this time"] = None
+    rank: Annotated[bool, "the best first, not the newest"] = False
+    cursor: Cursor = None
+    limit: Limit = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchRecord:
+    """One message in which everything was found."""
+
+    conversation_id: str
+    name: str | None
+    title: str | None
+    seq: Annotated[int, "the event that brought it"]
+    at: float
+    role: Literal["user", "assistant", "tool", "summary"]
+    item_id: str | None
+    snippet: Annotated[str, "a piece of it on one line, around the first hit"]
+    marks: Annotated[
+        list[list[int]], "where hits stand in the snippet: [start, end) in code points"
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchPage:
+    data: list[SearchRecord]
+    next_cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationContext:
+    conversation_id: ConversationId
+    cursor: Cursor = None
+    limit: Limit = 200
+    env: Annotated[dict[str, str] | None, "the caller's variables, allow-listed"] = None
+    secrets: Annotated[dict[str, str] | None, "the caller's provider keys; never stored"] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextPage:
+    """The next request of a conversation. Tokens are estimates, those that decide what fits."""
+
+    data: Annotated[
+        list[Map],
+        "items as events hold them, each with its `tokens`; a system prompt, "
+        "{type: `system`, text, tokens}, is the first",
+    ]
+    total: Annotated[int, "items in all pages"]
+    tokens: Annotated[int, "of all of them"]
+    healed: Annotated[int, "what was wrong with calls and outputs in the log, and is not in here"]
+    model: Annotated[str | None, "who would be asked; None: nobody can be, see `note`"] = None
+    context_window: Annotated[int | None, "tokens; None: not known"] = None
+    budget: Annotated[int | None, "of the window, what a request may take"] = None
+    note: Annotated[str | None, "why no model can be asked"] = None
+    next_cursor: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -581,6 +665,23 @@ METHODS: dict[str, Method] = {
     "conversation/rename": Method(ConversationRename, ConversationSummary, "Change the name."),
     "conversation/clear": Method(
         ConversationRef, Done, "Begin with an empty view; the log keeps everything."
+    ),
+    "conversation/fork": Method(
+        ConversationFork,
+        ConversationSummary,
+        "Begin another conversation with what was said in this one.",
+    ),
+    "conversation/pin": Method(
+        ConversationPin,
+        ConversationSummary,
+        "Keep: a message in the view, whatever else leaves it; a conversation from clean-ups.",
+    ),
+    "conversation/unpin": Method(ConversationPin, ConversationSummary, "Take a pin away."),
+    "conversation/search": Method(
+        ConversationSearch, SearchPage, "Find what was said, the newest first."
+    ),
+    "conversation/context": Method(
+        ConversationContext, ContextPage, "Show what the next request will hold."
     ),
     "conversation/delete": Method(
         ConversationRef, Done, "Delete a conversation and all that belongs to it."

@@ -7,6 +7,7 @@ outputs are healed last. Nothing is cut to fit here: a context that is too long
 is the shell's to refuse.
 """
 
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -19,6 +20,7 @@ from askd.core.items import (
     Part,
     Snapshot,
     Text,
+    ToolOutput,
     Unknown,
     UserMessage,
 )
@@ -49,6 +51,7 @@ def build_context(
 ) -> Context:
     """What the next completion of this turn sees; None: what a turn to come would see before it.
 
+    Of what has left the view the pinned items stay, in their places.
     The turn itself is there even if it has not started or its view was cleared
     while it ran.
     """
@@ -56,8 +59,10 @@ def build_context(
     items: list[Item] = []
     for each in conversation.started:
         record = conversation.turns[each]
-        if each != turn_id and view.holds(record) and not _is_void(record):
-            items.extend(_visible(record))
+        if each == turn_id or _is_void(record):
+            continue
+        seen = _visible(record)
+        items.extend(seen if view.holds(record) else _find_pinned(seen, conversation.pinned))
     asking = conversation.turn_record(turn_id) if turn_id is not None else None
     if asking is not None:
         items.extend(_visible(asking))
@@ -125,6 +130,20 @@ def _is_void(record: TurnRecord) -> bool:
 def _visible(record: TurnRecord) -> list[Item]:
     added = [each.item for each in record.items if each.status != "superseded"]
     return [item for item in (*record.prompt.items, *added) if _is_for_models(item)]
+
+
+def _find_pinned(items: Sequence[Item], pinned: Set[str]) -> list[Item]:
+    """The pinned ones of a turn's items; of an exchange all or nothing."""
+    kept = {item.id for item in items} & pinned
+    if not kept:
+        return []
+    for message in items:
+        if isinstance(message, AssistantMessage) and message.calls:
+            calls = {call.call_id for call in message.calls}
+            outputs = [o.id for o in items if isinstance(o, ToolOutput) and o.call_id in calls]
+            if not kept.isdisjoint({message.id, *outputs}):
+                kept.update((message.id, *outputs))
+    return [item for item in items if item.id in kept]
 
 
 def _is_for_models(item: Item) -> bool:

@@ -89,7 +89,8 @@ class Conversation:
         turns: by id, in the order of acceptance.
         started: ids of turns in the order in which they first started: a context's order.
         open_questions: by id, asked and neither answered nor outlived by their turn.
-        pinned: ids of items.
+        pinned: ids of items that never leave the view.
+        is_pinned: someone said that the conversation is one to keep.
         strays: items of no turn (notices) or of one that the log does not know.
         message_count: what `count_messages` finds in all of it.
         created_at, updated_at: unix seconds of the first and the last event.
@@ -105,6 +106,7 @@ class Conversation:
         self.started: list[str] = []
         self.open_questions: dict[str, QuestionAsked] = {}
         self.pinned: set[str] = set()
+        self.is_pinned = False
         self.strays: list[ItemAdded] = []
         self.message_count = 0
         self.last_seq = 0
@@ -151,7 +153,8 @@ class Conversation:
         if not self.last_seq:
             self.created_at = event.at
         self.last_seq = event.seq
-        self.updated_at = event.at
+        # What was copied from elsewhere is older than the conversation.
+        self.updated_at = max(self.updated_at, event.at)
         body = event.body
         self.message_count += count_messages(body)
         match body:
@@ -174,10 +177,8 @@ class Conversation:
                     self.settings.model if model is None else model,
                     self.settings.system if system is None else system,
                 )
-            case ItemPinned(item_id=item_id):
-                self.pinned.add(item_id)
-            case ItemUnpinned(item_id=item_id):
-                self.pinned.discard(item_id)
+            case ItemPinned() | ItemUnpinned():
+                self._pin(body)
             case ViewChanged():
                 self._change_view(body)
             case UnknownBody():
@@ -239,6 +240,15 @@ class Conversation:
             self.open_questions[body.question_id] = body
         else:
             self.open_questions.pop(body.question_id, None)
+
+    def _pin(self, body: ItemPinned | ItemUnpinned) -> None:
+        pins = isinstance(body, ItemPinned)
+        if body.item_id is None:
+            self.is_pinned = pins
+        elif pins:
+            self.pinned.add(body.item_id)
+        else:
+            self.pinned.discard(body.item_id)
 
     def _change_view(self, body: ViewChanged) -> None:
         """Only `clear`, and the `undo` of one, change what this version shows."""

@@ -156,18 +156,18 @@ class ViewChanged:
 
 @dataclass(frozen=True, slots=True)
 class ItemPinned:
-    """This item never leaves the view."""
+    """This item never leaves the view; None: the conversation is one to keep."""
 
     TYPE: ClassVar[str] = "item_pinned"
-    item_id: str
+    item_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ItemUnpinned:
-    """This item may leave the view again."""
+    """This item may leave the view again; None: the conversation is one like the others."""
 
     TYPE: ClassVar[str] = "item_unpinned"
-    item_id: str
+    item_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,8 @@ from ask.protocol.messages import (
 from ask.protocol.messages import Target as WireTarget
 from ask.protocol.messages import TurnOptions as WireOptions
 from askd.core.events import Event, TurnOptions, encode_body
-from askd.core.items import Blob, Part, Text
+from askd.core.items import Blob, Item, Part, Text
+from askd.core.records import encode
 from askd.errors import AskdError
 from askd.providers.base import Model, Price
 from askd.providers.models.catalog import find_aliases
@@ -113,10 +114,26 @@ def fit_event(event: Event) -> Fitted:
         return _fit({**envelope, **encode_body(event.body), **envelope})
     except ValueError as error:
         # Whatever a provider sent is in there. The turn must be seen to go on all the same.
-        kept = {k: v for k, v in encode_body(event.body).items() if _is_small(k) and _is_small(v)}
-        return _fit(
-            {**envelope, **kept, **envelope, "left_out": f"The content is not shown: {error}."}
-        )
+        return _leave_out(encode_body(event.body), envelope, error)
+
+
+def fit_item(item: Item, tokens: int) -> Fitted:
+    """An item as events hold it, with about how many tokens it counts for."""
+    return fit_record(encode(item), tokens)
+
+
+def fit_record(record: Map, tokens: int) -> Fitted:
+    """The same for what is no item."""
+    try:
+        return _fit({**record, "tokens": tokens})
+    except ValueError as error:
+        return _leave_out(record, {"tokens": tokens}, error)
+
+
+def _leave_out(record: Map, envelope: Map, error: ValueError) -> Fitted:
+    """What of a record is small, and a sentence in place of the rest."""
+    kept = {k: v for k, v in record.items() if _is_small(k) and _is_small(v)}
+    return _fit({**kept, **envelope, "left_out": f"The content is not shown: {error}."})
 
 
 def _is_small(value: Any) -> bool:
@@ -168,10 +185,14 @@ def _check_content(value: Map) -> int:
 
 def cut_page(events: Iterable[Event]) -> list[Fitted]:
     """As many events from the first on as fit one answer, but one at least if there is one."""
+    return cut_fitted(map(fit_event, events))
+
+
+def cut_fitted(values: Iterable[Fitted]) -> list[Fitted]:
+    """The same for other values."""
     page: list[Fitted] = []
     size = containers = 0
-    for event in events:
-        fitted = fit_event(event)
+    for fitted in values:
         size += fitted.size
         containers += fitted.containers
         if page and (size > PAGE_LIMIT_BYTES or containers > PAGE_CONTAINER_LIMIT):
@@ -246,6 +267,7 @@ def summarize(row: ConversationRow, session: LiveSession | None) -> Conversation
         last_seq=row.last_seq,
         created_at=row.created_at,
         updated_at=row.updated_at,
+        pinned=row.pinned,
         queued=0 if session is None else len(session.queue),
         ephemeral=session is not None and session.ephemeral,
     )

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import trio
 
 from askd.core import answers, pairs
-from askd.core.context import Context, build_context
+from askd.core.context import Context
 from askd.core.conversation import Conversation
 from askd.core.events import TurnOptions
 from askd.core.items import AssistantMessage, Item
@@ -29,7 +29,7 @@ from askd.providers.base import Caller, Model, ModelRequest
 from askd.sessions.contents import ReadBlob, resolve_blobs
 from askd.sessions.live import LiveSession
 from askd.sessions.needs import Means, Report
-from askd.sessions.requests import add_cost, build_request, find_system
+from askd.sessions.requests import add_cost, build_request, find_context
 from askd.sessions.schemas import find_objection
 from askd.sessions.streaming import SAVE_BYTES, SAVE_INTERVAL_S, LiveText
 from askd.store.log import Partial
@@ -98,8 +98,13 @@ class Completion:
 
     async def _ask(self) -> Input:
         setting, model = self._setting, self._setting.model
-        system = find_system(setting.system, setting.options, model)
-        context = build_context(self._conversation, setting.turn_id, system=system)
+        context = find_context(
+            self._conversation,
+            setting.turn_id,
+            system=setting.system,
+            options=setting.options,
+            model=model,
+        )
         check_budget(context, model)
         contents = await resolve_blobs(
             context.items, setting.read_blob, model=model, asked=setting.asked

@@ -52,6 +52,24 @@ def has_images(parts: Sequence[Part]) -> bool:
     return any(isinstance(part, Blob) and part.media_type in IMAGE_TYPES for part in parts)
 
 
+def hide_images(items: Sequence[Item], model: Model | None) -> list[Item]:
+    """The items as a model gets them that cannot see; others get them as they are."""
+    if model is None or model.manners.images is not False:
+        return list(items)
+    hidden: list[Item] = []
+    for item in items:
+        match item:
+            case UserMessage() | AssistantMessage() | ToolOutput() if has_images(item.parts):
+                parts = tuple(
+                    _stand_in(part) if isinstance(part, Blob) and has_images([part]) else part
+                    for part in item.parts
+                )
+                hidden.append(replace(item, parts=parts))
+            case _:
+                hidden.append(item)
+    return hidden
+
+
 def explain_blindness(model: Model) -> str:
     """The sentence for a person who shows something to a model that cannot see."""
     return (
@@ -76,6 +94,11 @@ async def _resolve(
         return part
     if is_asked:
         raise Refused(explain_blindness(model))
+    return _stand_in(part)
+
+
+def _stand_in(part: Blob) -> Text:
+    """What is said of content in place of the content."""
     return Text(f"[{part.media_type}, {part.bytes} bytes, not shown]", part.name)
 
 

@@ -281,6 +281,7 @@ class LiveSession:
             last_seq=it.last_seq,
             created_at=it.created_at,
             updated_at=it.updated_at,
+            pinned=it.is_pinned,
         )
 
     def status(self, turn_id: str) -> TurnStatus:

@@ -1,4 +1,4 @@
-"""Requests: what a prompt asked for, else its model's manners, as one value for any dialect.
+"""Requests: what a model will see and what a prompt asked for, as one value for any dialect.
 
 Pure. What neither says is left to the provider.
 """
@@ -7,12 +7,32 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast, get_args
 
+from askd.core.context import Context, build_context
+from askd.core.conversation import Conversation
 from askd.core.events import TurnOptions
 from askd.core.items import Item
 from askd.core.outcome import Usage
 from askd.providers.base import Effort, Model, ModelRequest
 from askd.sessions.contents import Contents
 from askd.sessions.schemas import describe_wish
+
+
+def find_context(
+    conversation: Conversation,
+    turn_id: str | None,
+    *,
+    system: str | None,
+    options: TurnOptions,
+    model: Model | None,
+) -> Context:
+    """What the next completion of a turn sees, healed; model None: nobody knows which it will be.
+
+    Args:
+        turn_id: None: a turn to come.
+        system: the system prompt that holds for the turn.
+    """
+    told = system if model is None else find_system(system, options, model)
+    return build_context(conversation, turn_id, system=told)
 
 
 def find_system(system: str | None, options: TurnOptions, model: Model) -> str | None:

@@ -6,6 +6,7 @@ what it refuses is a sentence; the transaction around it is the batch's.
 
 import sqlite3
 from collections.abc import Sequence
+from typing import Any
 
 from askd.core.blob_parts import find_blobs
 from askd.core.events import Event, ItemAdded, PromptAccepted, TurnFinished
@@ -24,7 +25,7 @@ from askd.store.projection import (
 from askd.store.search_index import ask_rebuild, forget_conversation, index_events
 from askd.store.usage import count_answers
 
-ROW_COLUMNS = "id, name, title, model, message_count, last_seq, created_at, updated_at"
+ROW_COLUMNS = "id, name, title, model, message_count, last_seq, created_at, updated_at, pinned"
 
 
 def read_row(connection: sqlite3.Connection, conversation_id: str) -> ConversationRow | None:
@@ -37,8 +38,8 @@ def read_row(connection: sqlite3.Connection, conversation_id: str) -> Conversati
 
 def row_of(columns: tuple[object, ...]) -> ConversationRow:
     """A row from the columns of `ROW_COLUMNS`."""
-    names = ROW_COLUMNS.split(", ")
-    return ConversationRow(**dict(zip(names, columns, strict=True)))  # type: ignore[arg-type]
+    values: dict[str, Any] = dict(zip(ROW_COLUMNS.split(", "), columns, strict=True))
+    return ConversationRow(**{**values, "pinned": bool(values["pinned"])})
 
 
 def read_key(connection: sqlite3.Connection, key: str) -> KnownKey | None:
@@ -152,10 +153,10 @@ def _save_row(connection: sqlite3.Connection, old: ConversationRow, new: Convers
     if old.last_seq == new.last_seq:
         return
     connection.execute(
-        f"INSERT INTO conversations ({ROW_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+        f"INSERT INTO conversations ({ROW_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (id) DO UPDATE SET name = excluded.name, title = excluded.title,"
         " model = excluded.model, message_count = excluded.message_count,"
-        " last_seq = excluded.last_seq, updated_at = excluded.updated_at",
+        " last_seq = excluded.last_seq, updated_at = excluded.updated_at, pinned = excluded.pinned",
         (
             new.id,
             new.name,
@@ -165,6 +166,7 @@ def _save_row(connection: sqlite3.Connection, old: ConversationRow, new: Convers
             new.last_seq,
             new.created_at,
             new.updated_at,
+            new.pinned,
         ),
     )
 

@@ -39,6 +39,8 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration(1, "first", Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")),
     Migration(2, "usage", add_usage),
     Migration(3, "search", add_search),
+    # No event of an older version pins a conversation: there is nothing to fill it from.
+    Migration(4, "pins", "ALTER TABLE conversations ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0;"),
 )
 
 

@@ -12,6 +12,8 @@ from askd.core.events import (
     Body,
     ConversationCreated,
     Event,
+    ItemPinned,
+    ItemUnpinned,
     PromptAccepted,
     Renamed,
     SettingsChanged,
@@ -34,6 +36,7 @@ class ConversationRow:
     last_seq: int
     created_at: float
     updated_at: float
+    pinned: bool = False
 
 
 def empty_row(conversation_id: str, *, at: float) -> ConversationRow:
@@ -92,7 +95,7 @@ def advance_row(row: ConversationRow, events: Sequence[Event]) -> ConversationRo
         row = replace(
             row,
             last_seq=event.seq,
-            updated_at=event.at,
+            updated_at=event.at if event.seq == 1 else max(row.updated_at, event.at),
             message_count=row.message_count + count_messages(event.body),
         )
         match event.body:
@@ -100,6 +103,10 @@ def advance_row(row: ConversationRow, events: Sequence[Event]) -> ConversationRo
                 row = replace(row, name=name)
             case Titled(title=title):
                 row = replace(row, title=title)
+            case ItemPinned(item_id=None):
+                row = replace(row, pinned=True)
+            case ItemUnpinned(item_id=None):
+                row = replace(row, pinned=False)
             case SettingsChanged(model=str(model)):
                 row = replace(row, model=model)
             case TurnStarted(model=str(model)) if row.model is None:

@@ -1,0 +1,75 @@
+"""What the next request will hold, without asking anybody: for a person who wants to see it.
+
+It goes the way that a completion goes, by the same functions, and stops before
+anything is sent or any content beside the log is read.
+"""
+
+from dataclasses import dataclass
+
+from askd.core.context import Context
+from askd.core.events import TurnOptions
+from askd.core.items import Item
+from askd.core.tokens import ITEM_TOKENS, estimate_tokens
+from askd.errors import ProviderError
+from askd.providers.base import Caller, Model
+from askd.sessions.contents import hide_images
+from askd.sessions.live import LiveSession
+from askd.sessions.needs import ModelSource
+from askd.sessions.requests import find_context
+
+
+@dataclass(frozen=True, slots=True)
+class SeenItem:
+    """An item as the model will get it, and about how many tokens it counts for."""
+
+    item: Item
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """The next request. `model` None: no model can be asked, and `note` says why.
+
+    Attributes:
+        context: of the turn that runs, else of the next in the queue, else of one to come.
+        items: those of the context; blobs are still blobs.
+    """
+
+    context: Context
+    items: tuple[SeenItem, ...]
+    system_tokens: int
+    model: Model | None
+    note: str | None = None
+
+
+async def preview(session: LiveSession, caller: Caller, models: ModelSource) -> Preview:
+    """What the session's next request will hold, as far as it is known now."""
+    options = _find_options(session)[1]
+    model, note = None, None
+    try:
+        model = await models.resolve(options.model or session.conversation.settings.model, caller)
+    except ProviderError as error:
+        note = error.message
+    # Looked up again: the model may have taken its time.
+    turn_id, options = _find_options(session)
+    conversation = session.conversation
+    system = options.system or conversation.settings.system
+    context = find_context(conversation, turn_id, system=system, options=options, model=model)
+    shown = hide_images(context.items, model)
+    return Preview(
+        context=context,
+        items=tuple(
+            SeenItem(seen, estimate_tokens(item))
+            for seen, item in zip(shown, context.items, strict=True)
+        ),
+        system_tokens=ITEM_TOKENS + estimate_tokens(context.system) if context.system else 0,
+        model=model,
+        note=note,
+    )
+
+
+def _find_options(session: LiveSession) -> tuple[str | None, TurnOptions]:
+    """The turn whose request is the next, and what it asks for."""
+    turn_id = session.active_turn or next(iter(session.queue), None)
+    record = session.conversation.turn_record(turn_id) if turn_id is not None else None
+    return (None, TurnOptions()) if record is None else (turn_id, record.prompt.options)
