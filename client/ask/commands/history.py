@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     codes=[errors.NOT_FOUND, errors.NO_DAEMON, errors.STORAGE],
 )
 def history_command() -> None:
-    """List, show and delete stored conversations, write them to files and read them."""
+    """List, show, export, import and delete stored conversations."""
 
 
 history_command.add_command(export_command)
