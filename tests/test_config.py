@@ -62,7 +62,7 @@ def test_no_file_means_every_default(tmp_path: Path) -> None:
         (
             "[providers.x]\ndialect = 'openai-chat'\nbase_url = ' http://h'\n",
             3,
-            "providers.x.base_url: holds a space",
+            "providers.x.base_url: holds a space or an invisible character",
         ),
         (
             "[providers.x]\nbase_url = 'http://h:70000/v1'\ndialect = 'openai-chat'\n",

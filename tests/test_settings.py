@@ -14,9 +14,9 @@ def test_an_address_is_http_and_names_a_host(url: str) -> None:
 
 @pytest.mark.parametrize("url", [" http://h/v1", "http://h/v1 ", "http://h/\tv1", "http://h\x07"])
 def test_an_address_holds_nothing_that_cannot_be_seen(url: str) -> None:
-    with pytest.raises(ValidationError, match="cannot be seen"):
+    with pytest.raises(ValidationError, match="an invisible character"):
         ProviderSettings(base_url=url)
-    with pytest.raises(ValidationError, match="cannot be seen"):
+    with pytest.raises(ValidationError, match="an invisible character"):
         ProviderSettings(proxy=url)
 
 

@@ -29,7 +29,7 @@ CALLS = ("/chat/completions", "/responses", "/messages", "/api/chat")
 def _check_url(url: str) -> str:
     # First, for `urlsplit` leaves out what of these it meets, and httpx does not.
     if " " in url or not url.isprintable():
-        raise ValueError("holds a space or a character that cannot be seen")
+        raise ValueError("holds a space or an invisible character")
     try:
         parts = urlsplit(url)
         is_address = parts.scheme in ("http", "https") and bool(parts.hostname)
