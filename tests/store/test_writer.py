@@ -1,6 +1,7 @@
 """The writer: durable before it answers, in groups, whatever its callers do meanwhile."""
 
 import sqlite3
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,11 +11,13 @@ import trio.testing
 
 from askd.core.events import Event
 from askd.errors import NewerSchema, NotFound, RequestError, StaleFence, StorageFailed
+from askd.store import changes
 from askd.store import writer as writer_module
+from askd.store.batch import Change
 from askd.store.checkpoint import wal_size
-from askd.store.log import Fence, Partial, Write
+from askd.store.log import Committed, Fence, Partial, Write
 from askd.store.migrations import MIGRATIONS, Migration
-from askd.store.writer import BATCH_REQUESTS, PARTIALS_S, Writer
+from askd.store.writer import BATCH_REQUESTS, MANY_BODIES, PARTIALS_S, Writer
 from tests.store.builders import (
     Clock,
     add,
@@ -59,6 +62,26 @@ async def test_many_waiting_appends_share_commits(path: Path) -> None:
                 nursery.start_soon(append_some)
         assert store.writer.commits - before < 100, "1,000 appends"
         assert seqs(store.seen) == seqs(await store.reader.load("c")) == list(range(1, 1002))
+
+
+async def test_a_whole_conversation_at_once_is_made_ready_beside_the_others(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = threading.current_thread()
+    elsewhere = []
+    prepare = changes.append
+
+    def watch(write: Write) -> Change[Committed]:
+        elsewhere.append(threading.current_thread() is not here)
+        return prepare(write)
+
+    monkeypatch.setattr(changes, "append", watch)
+    async with open_store(path) as store:
+        await store.writer.append(create("c", note()))
+        notes = [note(id=f"n{number}") for number in range(MANY_BODIES)]
+        committed = await store.writer.append(create("d", *notes))
+        assert seqs(committed.events) == list(range(1, MANY_BODIES + 2))
+        assert elsewhere == [False, True]
 
 
 async def test_a_batch_is_bounded(path: Path) -> None:

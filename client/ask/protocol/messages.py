@@ -17,7 +17,7 @@ NESTING_LIMIT = 32
 CONTAINER_LIMIT = 20_000
 """Lists and maps in one message: 1 MiB of empty maps would be 65 MiB of memory."""
 BLOB_LIMIT_BYTES = 32 * 1024 * 1024
-IMPORT_LIMIT_BYTES = 128 * 1024 * 1024
+IMPORT_LIMIT_BYTES = 256 * 1024 * 1024
 """The largest file that `conversation/import` takes."""
 BLOB_CHUNK_BYTES = 256 * 1024
 """What one `blob/put` or `blob/read` carries at the most."""
@@ -270,7 +270,7 @@ class ExportChunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationImport:
-    size: Annotated[int, "the size of the whole file in bytes, at most 128 MiB"]
+    size: Annotated[int, "the size of the whole file in bytes, at most 256 MiB"]
     offset: Annotated[int, "where this chunk begins; 0 begins a file"]
     bytes: Annotated[bytes, "this chunk, at most 256 KiB"]
     label: Annotated[str, "what to call the file in a sentence"] = "The file"

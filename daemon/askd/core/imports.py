@@ -83,7 +83,7 @@ class _Found:
 
 
 def plan_import(
-    content: bytes, *, conversation_id: str, new_id: Callable[[], str], at: float
+    content: bytes | bytearray, *, conversation_id: str, new_id: Callable[[], str], at: float
 ) -> Import:
     """The events that a file becomes.
 
@@ -123,9 +123,10 @@ def plan_import(
     )
 
 
-def _read_records(content: bytes) -> Iterator[Line | Skipped]:
+def _read_records(content: bytes | bytearray) -> Iterator[Line | Skipped]:
     """The lines of a file; our JSON export is one value and comes as the lines it stands for."""
-    if content.lstrip().startswith(b'{"format":') and FORMAT.encode() in content[:100]:
+    head = bytes(content[:100]).lstrip()
+    if head.startswith(b'{"format":') and FORMAT.encode() in head:
         try:
             export = read_json(content)
         except ValueError as error:
@@ -134,7 +135,7 @@ def _read_records(content: bytes) -> Iterator[Line | Skipped]:
     return read_lines(content)
 
 
-def _sort_lines(content: bytes, conversation_id: str, at: float) -> _Found:
+def _sort_lines(content: bytes | bytearray, conversation_id: str, at: float) -> _Found:
     found = _Found(RolloutReader(at=at))
     for line in _read_records(content):
         if isinstance(line, Skipped):

@@ -41,12 +41,12 @@ class Skipped:
     why: str
 
 
-def read_lines(content: bytes) -> Iterator[Line | Skipped]:
+def read_lines(content: bytes | bytearray) -> Iterator[Line | Skipped]:
     """Every line that is not blank, in order; never raises, whatever the bytes are.
 
     The last line needs no line end: one that was cut is no JSON and comes as skipped.
     """
-    for number, raw in enumerate(content.split(b"\n"), start=1):
+    for number, raw in enumerate(_split(content), start=1):
         if not raw.strip():
             continue
         try:
@@ -60,7 +60,16 @@ def read_lines(content: bytes) -> Iterator[Line | Skipped]:
             yield Skipped(number, "it is JSON, but no object")
 
 
-def read_json(content: bytes) -> Json:
+def _split(content: bytes | bytearray) -> Iterator[bytes]:
+    """The lines one by one: a large file is not held twice."""
+    start, end = 0, content.find(b"\n")
+    while end >= 0:
+        yield bytes(content[start:end])
+        start, end = end + 1, content.find(b"\n", end + 1)
+    yield bytes(content[start:])
+
+
+def read_json(content: bytes | bytearray) -> Json:
     """Any JSON; raise `ValueError` with few words for what is none, and for numbers without end."""
     try:
         text = content.decode("utf-8")

@@ -36,6 +36,8 @@ BATCH_REQUESTS = 512
 """More than this a commit does not gain: the sync is already shared by all of them."""
 BATCH_BYTES = 8 * 1024 * 1024
 """A batch is closed above this, so that a large prompt does not hold up the rest for long."""
+MANY_BODIES = 500
+"""More than any turn writes at once; as text they take some 10 ms."""
 PARTIALS_S = 0.25
 """How old a running item's text may be on the disk: what a crash can cost of it."""
 IDLE_S = 5.0
@@ -93,7 +95,12 @@ class Writer(Log):
     async def append(self, write: Write) -> Committed:
         """Commit; raises `StorageFailed`, `NotFound`, `RequestError`, `StaleFence`."""
         size = sum(len(data) for _, data in write.blobs)
-        return await self._ask(_Request(changes.append(write), size=size))
+        if len(write.bodies) > MANY_BODIES:
+            # A whole conversation at once: to turn it into text takes long enough to be noticed.
+            change = await trio.to_thread.run_sync(changes.append, write)
+        else:
+            change = changes.append(write)
+        return await self._ask(_Request(change, size=size))
 
     def save_partial(self, partial: Partial) -> None:
         """Keep a running item's text with the next batch, or soon; the latest text wins."""

@@ -108,7 +108,7 @@ async def _import(house: House, incoming: Incoming, label: str) -> ImportResult:
     conversation_id = means.new_id()
     plan = partial(
         plan_import,
-        bytes(incoming.content),
+        incoming.content,
         conversation_id=conversation_id,
         new_id=means.new_id,
         at=means.now(),
@@ -128,7 +128,7 @@ async def _import(house: House, incoming: Incoming, label: str) -> ImportResult:
     )
     if committed.repeated is not None:
         return await _answer_known(house, incoming, committed.repeated)
-    conversation = fold(conversation_id, committed.events)
+    conversation = await trio.to_thread.run_sync(fold, conversation_id, committed.events)
     log.info(
         "Imported conversation: id=%s, message_count=%d, skipped=%d",
         conversation_id,
@@ -162,7 +162,7 @@ async def _create(house: House, found: Import, conversation_id: str, key: Prompt
     if found.name is not None and not _is_name(found.name):
         timed = drop_names(timed)
     while True:
-        bodies, blobs = offload_bodies([body for _, body in timed])
+        bodies, blobs = await trio.to_thread.run_sync(offload_bodies, [body for _, body in timed])
         write = Write(
             conversation_id=conversation_id,
             bodies=bodies,
