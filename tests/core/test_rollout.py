@@ -147,7 +147,12 @@ def test_an_interrupted_turn_says_so() -> None:
 
 
 def test_a_change_of_the_view_replaces_the_history() -> None:
-    said: list[Body] = [prompt("t"), TurnStarted("t", 1), say("t"), TurnFinished("t", "completed", 0)]
+    said: list[Body] = [
+        prompt("t"),
+        TurnStarted("t", 1),
+        say("t"),
+        TurnFinished("t", "completed", 0),
+    ]
     clear = ViewChanged("v", "clear", "t", summary=Summary("s", "so far"))
     back = ViewChanged("w", "undo", restored="v")
     *_, cleared, restored = told(*said, clear, back)
