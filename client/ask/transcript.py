@@ -6,7 +6,7 @@ item of a kind that it does not know is passed over.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 Map = Mapping[str, Any]
@@ -45,6 +45,7 @@ class Message:
     calls: tuple[Call, ...] = ()
     call_id: str | None = None
     interrupted: bool = False
+    pinned: bool = False
 
 
 @dataclass(slots=True)
@@ -63,6 +64,7 @@ def read_messages(events: Iterable[Map]) -> list[Message]:
     text that a new attempt replaced.
     """
     blocks: dict[str, Block] = {}
+    pinned: set[str] = set()
     for event in events:
         turn_id = event.get("turn_id")
         match event.get("type"):
@@ -77,10 +79,15 @@ def read_messages(events: Iterable[Map]) -> list[Message]:
                 blocks[turn_id].seq = event["seq"]
             case "item_added":
                 _add_item(blocks, event)
+            case "item_pinned":
+                pinned.add(str(event.get("item_id")))
+            case "item_unpinned":
+                pinned.discard(str(event.get("item_id")))
             case _:
                 continue
     ordered = sorted(blocks.values(), key=lambda block: block.seq)
-    return [each for block in ordered for each in block.messages]
+    messages = [each for block in ordered for each in block.messages]
+    return [replace(each, pinned=True) if each.item_id in pinned else each for each in messages]
 
 
 def read_item(item: Map, event: Map) -> Message | None:
@@ -138,7 +145,7 @@ def describe_blob(part: Map) -> str:
 
 
 def encode_message(message: Message, content: str) -> dict[str, Any]:
-    """A message as scripts get it: `{role, content, tool_calls?, tool_call_id?, at}`."""
+    """A message as scripts get it: `{role, content, tool_calls?, tool_call_id?, pinned?, at}`."""
     record: dict[str, Any] = {"role": message.role, "content": content}
     if message.calls:
         record["tool_calls"] = [
@@ -147,6 +154,8 @@ def encode_message(message: Message, content: str) -> dict[str, Any]:
         ]
     if message.call_id is not None:
         record["tool_call_id"] = message.call_id
+    if message.pinned:
+        record["pinned"] = True
     record["at"] = message.at
     return record
 

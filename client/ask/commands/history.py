@@ -21,7 +21,9 @@ from ask.commands.calls import (
     read_events,
     resolve,
 )
+from ask.commands.context import show_context
 from ask.commands.help import Command, Example, Group
+from ask.commands.search import search_command
 from ask.commands.transfers import export_command, import_command
 from ask.protocol import errors
 from ask.terminal import strip_controls
@@ -34,16 +36,17 @@ if TYPE_CHECKING:
 @click.group(
     "history",
     cls=Group,
-    later=("scrub", "search"),
+    later=("scrub",),
     examples=[Example("ask history list"), Example("ask history list --json")],
     codes=[errors.NOT_FOUND, errors.NO_DAEMON, errors.STORAGE],
 )
 def history_command() -> None:
-    """List, show, export, import and delete stored conversations."""
+    """List, show, search, export, import, delete conversations."""
 
 
 history_command.add_command(export_command)
 history_command.add_command(import_command)
+history_command.add_command(search_command)
 
 
 @history_command.command(
@@ -76,6 +79,7 @@ def list_command(limit: int | None, as_json: bool) -> None:
     examples=[
         Example("ask history show work", before=("ask new work",)),
         Example("ask history show work --raw -n 10", before=("ask new work",)),
+        Example("ask history show work --context", before=("ask new work",)),
     ],
     codes=[errors.NOT_FOUND, errors.NO_DAEMON, errors.STORAGE],
 )
@@ -85,18 +89,29 @@ def list_command(limit: int | None, as_json: bool) -> None:
     "-n", "--limit", type=click.IntRange(min=1), metavar="N", help="The last N messages alone."
 )
 @click.option("--raw", "--json", "as_json", is_flag=True, help="All of it, as one JSON object.")
+@click.option("--context", is_flag=True, help="What the next request will hold, with tokens.")
 def show_command(
-    conversation: str | None, named: str | None, limit: int | None, as_json: bool
+    conversation: str | None, named: str | None, limit: int | None, as_json: bool, context: bool
 ) -> None:
     """Show what was said in a conversation.
 
-    A long message is shortened; --raw has everything.
+    A long message is shortened; --raw has everything. --context shows what the
+    model would see next: no notices, nothing that was cleared or is broken.
     """
     said = [each for each in (conversation, named) if each is not None]
     if len(said) != 1:
         raise click.UsageError("Give the ID of one conversation.")
     with open_client() as client:
         found = resolve(client, said[0])
+        if context:
+            show_context(
+                client,
+                found,
+                limit,
+                as_json=as_json,
+                read_blob=lambda part: _read_text(client, part),
+            )
+            return
         messages = read_messages(read_events(client, found["id"]))
         if not as_json:
             text = "\n".join(layout.lay_out_history(found, messages, limit))

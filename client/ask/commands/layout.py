@@ -94,6 +94,8 @@ def _list_cells(summary: Summary) -> tuple[str, str, str, str]:
     tail = [updated, count(summary["message_count"], "message")]
     if summary.get("queued"):
         tail.append(f"{summary['queued']} queued")
+    if summary.get("pinned"):
+        tail.append("pinned")
     if summary.get("ephemeral"):
         tail.append("ephemeral")
     return (
@@ -152,7 +154,7 @@ def lay_out_history(summary: Summary, messages: Sequence[Message], limit: int | 
 
 def lay_out_message(index: int, message: Message) -> list[str]:
     """One message of a transcript, its content shortened."""
-    lines = [f"[{index}] {message.role.upper()}"]
+    lines = [f"[{index}] {message.role.upper()}{' (pinned)' if message.pinned else ''}"]
     if message.call_id is not None:
         lines.append(f"{INDENT}Tool Call ID: {message.call_id}")
     if message.calls:

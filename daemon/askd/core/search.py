@@ -41,6 +41,8 @@ _SIGNS = (
     "\u0c3c-\u0c56\u0c81-\u0c83\u0cbc-\u0ccd\u0d00-\u0d03\u0d3b-\u0d4d\u0dca-\u0ddf"
 )
 _WORD = re.compile(f"[{_ALONE}]|(?:(?![{_ALONE}])[^\\W_]|[{_SIGNS}])+")
+_ESCAPE = "\x1b"
+_SEEN = re.compile(rf"{_ESCAPE}\[[0-?]*[ -/]*[@-~]|{_WORD.pattern}")
 _ASKED = re.compile(r'"([^"]*)"(\*?)|(\S+)')
 
 
@@ -102,7 +104,7 @@ def find_item_id(body: Body) -> str | None:
 
 def find_words(text: str) -> Iterator[str]:
     """The words of a text in their order, each as it is compared: no case, no accents."""
-    for found in _WORD.finditer(_compose(text)):
+    for found in _find(_compose(text)):
         yield from _fold(found[0])
 
 
@@ -144,6 +146,11 @@ def _compose(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
+def _find(text: str) -> Iterator[re.Match[str]]:
+    """The words as they stand there; the colours of a program's output are none."""
+    return (found for found in _SEEN.finditer(text) if found[0][0] != _ESCAPE)
+
+
 def _fold(word: str) -> tuple[str, ...]:
     """A word as it is compared; a few (a fraction, a ligature of words) come apart."""
     if word.isascii():
@@ -172,7 +179,7 @@ def _find_hits(text: str, terms: Sequence[Term]) -> Iterator[tuple[int, int]]:
 
 def _split(text: str, *, ahead: int) -> Iterator[tuple[int, int, str]]:
     """The words with their places, and some that are none, so that the last ones are seen."""
-    for found in _WORD.finditer(text):
+    for found in _find(text):
         for word in _fold(found[0]):
             yield found.start(), found.end(), word
     for _ in range(ahead):

@@ -55,6 +55,10 @@ class FakeDaemon:
         outcome: the fields of a prompt's `turn_finished` that are not as usual.
         holding: called when an answer has stopped before its last piece.
         usage: the rows of `usage/read`, whatever they are grouped by.
+        hits: the rows of `conversation/search`, whatever is looked for.
+        context: the items of `conversation/context`; `limits`, what else it says.
+        pinned: ids of conversations.
+        ephemeral: every conversation is one.
         auth: the rows of `auth/status`.
         keys: what `auth/set` has kept.
         begun: what `auth/login` answers.
@@ -75,6 +79,11 @@ class FakeDaemon:
             {"name": "fake/echo", "provider": "fake", "context_window": 8192, "default": True}
         ]
         self.usage: list[Map] = []
+        self.hits: list[Map] = []
+        self.context: list[Map] = []
+        self.limits: Map = {"context_window": 8192, "budget": 8000, "healed": 1}
+        self.pinned: set[str] = set()
+        self.ephemeral = False
         self.auth: list[Map] = []
         self.keys: dict[str, str] = {}
         self.begun: Map = {"login_id": "l1", "url": "https://v/auth", "expires_at": 4e9}
@@ -248,7 +257,8 @@ class FakeDaemon:
             "created_at": events[0]["at"],
             "updated_at": events[-1]["at"],
             "queued": 0,
-            "ephemeral": False,
+            "ephemeral": self.ephemeral,
+            "pinned": conversation_id in self.pinned,
         }
 
     # ---- the wire ------------------------------------------------------------
@@ -458,6 +468,48 @@ class FakeDaemon:
     def _conversation_clear(self, params: Map) -> Map:
         self.append(self._known(params), "view_changed", id="v", kind="clear")
         return {"conversation_id": params["conversation_id"]}
+
+    def _conversation_search(self, params: Map) -> Map:
+        first = int(params.get("cursor") or 0)
+        last = first + params["limit"]
+        cursor = str(last) if last < len(self.hits) else None
+        return {"data": self.hits[first:last], "next_cursor": cursor}
+
+    def _conversation_fork(self, params: Map) -> Map:
+        source = self._known(params)
+        made = self.create(params.get("name"), live=True)
+        self.events[made][0]["forked_from"] = source
+        self.events[made] += self.events[source][1:]
+        if params.get("terminal"):
+            self.terminals[params["terminal"]] = made
+        return self.summary(made)
+
+    def _conversation_pin(self, params: Map) -> Map:
+        conversation_id = self._known(params)
+        self.append(conversation_id, "item_pinned", item_id=params.get("item_id"))
+        if params.get("item_id") is None:
+            self.pinned.add(conversation_id)
+        return self.summary(conversation_id)
+
+    def _conversation_unpin(self, params: Map) -> Map:
+        conversation_id = self._known(params)
+        self.append(conversation_id, "item_unpinned", item_id=params.get("item_id"))
+        if params.get("item_id") is None:
+            self.pinned.discard(conversation_id)
+        return self.summary(conversation_id)
+
+    def _conversation_context(self, params: Map) -> Map:
+        self._known(params)
+        first = int(params.get("cursor") or 0)
+        last = first + params["limit"]
+        return {
+            "data": self.context[first:last],
+            "total": len(self.context),
+            "tokens": sum(item["tokens"] for item in self.context),
+            "model": "fake/echo",
+            "next_cursor": str(last) if last < len(self.context) else None,
+            **self.limits,
+        }
 
     def _conversation_delete(self, params: Map) -> Map:
         del self.events[self._known(params)]

@@ -1,0 +1,109 @@
+"""`ask pin`, `ask unpin`: what is to stay: a conversation, or a message in what models see."""
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from ask.commands.calls import (
+    Map,
+    conversation_argument,
+    json_option,
+    open_client,
+    read_events,
+    resolve,
+)
+from ask.commands.help import Command, Example
+from ask.commands.layout import count, name_conversation
+from ask.exits import NOT_FOUND, Failed
+from ask.protocol import errors
+from ask.terminal import strip_controls
+from ask.transcript import read_messages
+
+if TYPE_CHECKING:
+    from ask.connection import Client
+
+item_argument = click.argument("item", metavar="[MESSAGE]", required=False)
+"""The number of a message in `ask history show`, or an item's id."""
+
+CODES = (errors.NOT_FOUND, errors.NO_DAEMON, errors.STORAGE)
+
+
+@click.command(
+    "pin",
+    cls=Command,
+    examples=[
+        Example("ask pin work", before=("ask new work",)),
+        Example("ask pin work 1", before=("ask -s work hi",)),
+    ],
+    codes=CODES,
+)
+@conversation_argument
+@item_argument
+@json_option
+def pin_command(conversation: str, item: str | None, as_json: bool) -> None:
+    """Mark a conversation as one to keep, or keep a message in view.
+
+    MESSAGE is a number of `ask history show ID`. A pinned message is sent to the
+    model also after `ask clear`; with a tool's call or output goes its other half.
+    """
+    with open_client() as client:
+        found = resolve(client, conversation)
+        item_id = None if item is None else find_item(client, found, item)
+        summary = _call(client, "conversation/pin", found, item_id)
+    if as_json:
+        click.echo(json.dumps(summary))
+    _say("Pinned", found, item)
+
+
+@click.command(
+    "unpin",
+    cls=Command,
+    examples=[
+        Example("ask unpin work", before=("ask new work", "ask pin work")),
+        Example("ask unpin work 1", before=("ask -s work hi", "ask pin work 1")),
+    ],
+    codes=CODES,
+)
+@conversation_argument
+@item_argument
+@json_option
+def unpin_command(conversation: str, item: str | None, as_json: bool) -> None:
+    """Take a pin away, of a conversation or of a message."""
+    with open_client() as client:
+        found = resolve(client, conversation)
+        item_id = None if item is None else find_item(client, found, item)
+        summary = _call(client, "conversation/unpin", found, item_id)
+    if as_json:
+        click.echo(json.dumps(summary))
+    _say("Not pinned", found, item)
+
+
+def find_item(client: "Client", found: Map, text: str) -> str:
+    """The id of the item that a person means: by the number that `history show` gives it.
+
+    Raises:
+        Failed: there is no message of that number.
+    """
+    if not (text.isascii() and text.isdecimal()):
+        return text
+    messages = read_messages(read_events(client, found["id"]))
+    if len(text) > len(str(len(messages))) or not 1 <= int(text) <= len(messages):
+        raise Failed(
+            NOT_FOUND,
+            f"There is no message {text}: {name_conversation(found)} has "
+            f"{count(len(messages), 'message')}.",
+            hint=f"See them: ask history show {found['id']}",
+            data={"reason": "item_not_found"},
+        )
+    return messages[int(text) - 1].item_id
+
+
+def _call(client: "Client", method: str, found: Map, item_id: str | None) -> Map:
+    return client.call(method, {"conversation_id": found["id"], "item_id": item_id})
+
+
+def _say(what: str, found: Map, item: str | None) -> None:
+    name = name_conversation(found)
+    text = f"{what}: {name}." if item is None else f"{what}: message {item} of {name}."
+    click.echo(strip_controls(text), err=True)

@@ -1,0 +1,44 @@
+"""Pins by name: of a conversation, and of a message by the number that people see."""
+
+import json
+
+from tests.client.commands.conftest import Ask
+from tests.client.commands.fake_daemon import FakeDaemon
+
+
+def test_a_conversation_is_pinned_and_marked(daemon: FakeDaemon, ask: Ask) -> None:
+    conversation_id = daemon.create("work")
+    result = ask("pin", "work")
+    assert (result.code, result.out, result.err) == (0, "", "Pinned: work.\n")
+    assert daemon.called("conversation/pin") == [
+        {"conversation_id": conversation_id, "item_id": None}
+    ]
+    assert ask("history", "list").out.splitlines()[0].endswith("  pinned")
+    assert json.loads(ask("unpin", "work", "--json").out)["pinned"] is False
+    assert "pinned" not in ask("list").out
+
+
+def test_a_message_is_meant_by_its_number(daemon: FakeDaemon, ask: Ask) -> None:
+    conversation_id = daemon.create("work")
+    turn_id = daemon.say(conversation_id, "one")
+    result = ask("pin", "work", "2")
+    assert result.err == "Pinned: message 2 of work.\n"
+    (asked,) = daemon.called("conversation/pin")
+    assert asked["item_id"] == f"{turn_id}.1"
+    out = ask("history", "show", "work").out
+    assert "[1] USER\n" in out
+    assert "[2] ASSISTANT (pinned)\n" in out
+    messages = json.loads(ask("history", "show", "work", "--raw").out)["messages"]
+    assert [each.get("pinned") for each in messages] == [None, True]
+    assert ask("unpin", "work", f"{turn_id}.1").err == f"Not pinned: message {turn_id}.1 of work.\n"
+    assert "pinned" not in ask("history", "show", "work").out
+
+
+def test_a_number_that_no_message_has(daemon: FakeDaemon, ask: Ask) -> None:
+    daemon.say(daemon.create("work"), "one")
+    for number in ("0", "3", "9" * 5000):
+        result = ask("pin", "work", number)
+        assert result.code == 3
+        assert "work has 2 messages" in result.err
+    assert ask("pin", "nobody").code == 3
+    assert daemon.called("conversation/pin") == []
