@@ -176,3 +176,46 @@ def test_which_item_it_was() -> None:
     assert find_item_id(ItemAdded("t", AssistantMessage("a"))) == "a"
     assert find_item_id(ViewChanged("v", "compact", summary=Summary("s", "x"))) == "s"
     assert find_item_id(Renamed("x")) is None
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "red",
+                "fox",
+                "REDfox",
+                "x" * 63,
+                "x" * 64,
+                "x" * 65,
+                ". ",
+                "\n",
+                "_",
+                "—",
+                "\u037e",
+                "Ⓐ",
+            ]
+        )
+    ),
+    st.sampled_from(
+        [
+            "red",
+            "red fox",
+            '"red fox"',
+            "re*",
+            '"red fo"* fox',
+            "x" * 64,
+            "x" * 63,
+            f'"fox {"x" * 70}"',
+        ]
+    ),
+)
+def test_a_plain_text_is_searched_as_any_other(pieces: list[str], asked: str) -> None:
+    """There are two ways to find words: a fast one for ASCII, and one for everything."""
+    text = " ".join(pieces)
+    terms = read_terms(asked)
+    plain = cut_snippet(text, terms)
+    # A letter that is not ASCII, after all that matters, takes the other way.
+    other = cut_snippet(f"{text} é", terms)
+    assert list(find_words(f"{text} é")) == [*find_words(text), "e"]
+    assert other.marks == plain.marks

@@ -171,3 +171,10 @@ async def test_a_deleted_conversations_key_is_remembered() -> None:
     await log.delete("c")
     assert await log.find_key("k") == KnownKey("k", "d", "c", "t", 0)
     assert await log.get("c") is None
+
+
+async def test_memory_has_no_index_to_mend() -> None:
+    log = MemoryLog(observe=lambda events: None, now=lambda: 1.0)
+    await log.append(create("c", note()))
+    await log.mend_search()
+    assert len(await log.load("c")) == 2

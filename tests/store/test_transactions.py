@@ -8,13 +8,15 @@ from typing import Any
 import pytest
 
 from askd.errors import RequestError, StorageFailed
+from askd.store import search_index
+from askd.store import transactions as transactions_module
 from askd.store.batch import Change, Done
 from askd.store.changes import append, delete
 from askd.store.checkpoint import wal_size
 from askd.store.migrations import MIGRATIONS
 from askd.store.transactions import Asked, Transactions
 from askd.store.writer import connect
-from tests.store.builders import add, create, note
+from tests.store.builders import add, create, note, prompt
 
 
 @pytest.fixture
@@ -154,3 +156,51 @@ def test_the_reserve_is_given_up_for_a_deletion_alone(
     assert wal_size(path) == 0, "nothing that was deleted stays in the log"
     (outcome,) = transactions.commit([Asked(append(create("c")))], at=1.0)
     assert isinstance(outcome, Done)
+
+
+def delete_one(transactions: Transactions, id: str) -> None:
+    said(transactions, append(create(id, prompt("t", f"quagga {id}"))))
+    outcomes = transactions.commit([Asked(delete(id), deletes=True)], at=1.0)
+    assert isinstance(outcomes[0], Done)
+
+
+def words_left(transactions: Transactions) -> int:
+    found = connection_of(transactions).execute(
+        "SELECT count(*) FROM search_data WHERE instr(block, 'quagga')"
+    )
+    return int(found.fetchone()[0])
+
+
+def test_deleted_words_are_gone_when_the_deletion_is_answered(
+    transactions: Transactions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search_index, "HAS_SECURE_DELETE", False)
+    delete_one(transactions, "d")
+    assert words_left(transactions) == 0
+
+
+def test_after_many_deletions_in_a_row_the_index_is_cleaned_at_rest(
+    transactions: Transactions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search_index, "HAS_SECURE_DELETE", False)
+    monkeypatch.setattr(transactions_module, "TEND_SHARE", 1e9)
+    delete_one(transactions, "d")
+    delete_one(transactions, "e")
+    assert words_left(transactions) > 0, "cleaning it each time would take longer than deleting"
+    transactions.rest()
+    assert words_left(transactions) == 0
+
+
+def test_an_index_that_cannot_be_cleaned_now_is_cleaned_later(
+    transactions: Transactions, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(connection: sqlite3.Connection) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(search_index, "HAS_SECURE_DELETE", False)
+        patched.setattr(transactions_module, "tend", fail)
+        delete_one(transactions, "d")
+    assert "cannot be cleaned now" in caplog.text
+    transactions.rest()
+    assert words_left(transactions) == 0

@@ -5,6 +5,7 @@ Pure, and the same on both sides: the words of a text go into the index as
 function answers them. No letter that a person types is syntax to a database.
 """
 
+import functools
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
@@ -41,8 +42,13 @@ _SIGNS = (
     "\u0c3c-\u0c56\u0c81-\u0c83\u0cbc-\u0ccd\u0d00-\u0d03\u0d3b-\u0d4d\u0dca-\u0ddf"
 )
 _WORD = re.compile(f"[{_ALONE}]|(?:(?![{_ALONE}])[^\\W_]|[{_SIGNS}])+")
+_GAP = re.compile(r"\s+")
+_REST = "[a-z0-9]*"
 _ESCAPE = "\x1b"
 _SEEN = re.compile(rf"{_ESCAPE}\[[0-?]*[ -/]*[@-~]|{_WORD.pattern}")
+_PLAIN_WORD = re.compile("[a-z0-9]+")
+"""The same for most texts, many times as fast."""
+_NOT_PLAIN = re.compile(f"[^\\W_a-zA-Z0-9]|[{_SIGNS}{_ESCAPE}]")
 _ASKED = re.compile(r'"([^"]*)"(\*?)|(\S+)')
 
 
@@ -102,10 +108,11 @@ def find_item_id(body: Body) -> str | None:
             return None
 
 
-def find_words(text: str) -> Iterator[str]:
+def find_words(text: str) -> list[str]:
     """The words of a text in their order, each as it is compared: no case, no accents."""
-    for found in _find(_compose(text)):
-        yield from _fold(found[0])
+    if _is_plain(text):
+        return [word[:WORD_LENGTH] for word in _PLAIN_WORD.findall(text.lower())]
+    return [word for found in _find(_compose(text)) for word in _fold(found[0])]
 
 
 def read_terms(asked: str) -> tuple[Term, ...]:
@@ -125,7 +132,7 @@ def read_terms(asked: str) -> tuple[Term, ...]:
     return tuple(dict.fromkeys(terms))
 
 
-def cut_snippet(text: str, terms: Sequence[Term]) -> Snippet:
+def cut_snippet(text: str, terms: tuple[Term, ...]) -> Snippet:
     """The piece of a text around its first hit, on one line; without one its beginning."""
     text = _compose(text)
     marks: list[tuple[int, int]] = []
@@ -140,6 +147,13 @@ def cut_snippet(text: str, terms: Sequence[Term]) -> Snippet:
     end = min(len(text), start + SNIPPET_LENGTH)
     start = _find_gap(text, start, marks[0][0]) if marks and start else start
     return _put_on_one_line(text, start, end, marks)
+
+
+def _is_plain(text: str) -> bool:
+    """Whether all of its words are ASCII; quotes, dashes and emoji are no words."""
+    if text.isascii():
+        return _ESCAPE not in text
+    return _NOT_PLAIN.search(text) is None
 
 
 def _compose(text: str) -> str:
@@ -161,8 +175,12 @@ def _fold(word: str) -> tuple[str, ...]:
     return tuple(piece[:WORD_LENGTH] for piece in _WORD.findall(bare))
 
 
-def _find_hits(text: str, terms: Sequence[Term]) -> Iterator[tuple[int, int]]:
+def _find_hits(text: str, terms: tuple[Term, ...]) -> Iterator[tuple[int, int]]:
     """Where words of the terms stand, [start, end), in order, each place once."""
+    if _is_plain(text):
+        pattern = _spell(terms)
+        yield from (found.span() for found in pattern.finditer(text.lower()) if found[0])
+        return
     longest = max((len(term.words) for term in terms), default=0)
     window: list[tuple[int, int, str]] = []
     covered = 0
@@ -175,6 +193,18 @@ def _find_hits(text: str, terms: Sequence[Term]) -> Iterator[tuple[int, int]]:
             covered = reach
             yield window[0][0], reach
         window.pop(0)
+
+
+@functools.lru_cache(maxsize=64)
+def _spell(terms: tuple[Term, ...]) -> re.Pattern[str]:
+    """The terms as one pattern for a plain text; those of most words first, so that they win."""
+    ways = []
+    for term in sorted(terms, key=lambda each: -len(each.words)):
+        words = [word + _REST if len(word) == WORD_LENGTH else word for word in term.words]
+        words[-1] += _REST if term.is_start else ""
+        if all(word.isascii() for word in term.words):
+            ways.append("[^a-z0-9]+".join(words))
+    return re.compile(f"(?<![a-z0-9])(?:{'|'.join(ways)})(?![a-z0-9])" if ways else "")
 
 
 def _split(text: str, *, ahead: int) -> Iterator[tuple[int, int, str]]:
@@ -210,22 +240,23 @@ def _find_gap(text: str, start: int, before: int) -> int:
 
 def _put_on_one_line(text: str, start: int, end: int, marks: Sequence[tuple[int, int]]) -> Snippet:
     """Between `start` and `end`, white space become one space each, the marks moved along."""
-    shown: list[str] = [ELLIPSIS] if start else []
-    places: dict[int, int] = {}
-    size = len(ELLIPSIS) if start else 0
-    gap = True  # none at the beginning
-    for place in range(start, end):
-        places[place] = size
-        char = text[place]
-        if char.isspace():
-            if gap:
-                continue
-            char = " "
-        gap = char == " "
-        shown.append(char)
-        size += 1
-    places[end] = size
-    if end < len(text):
-        shown.append(ELLIPSIS)
-    moved = ((places.get(first, 0), places.get(min(last, end), size)) for first, last in marks)
-    return Snippet("".join(shown), tuple(each for each in moved if each[0] < each[1]))
+    line = ""
+    moved: list[tuple[int, int]] = []
+    place = start
+    for first, last in [(first, min(last, end)) for first, last in marks if first < end]:
+        line = _join(line, text[place:first])
+        begins = len(line)
+        line = _join(line, text[first:last])
+        moved.append((begins, len(line)))
+        place = last
+    line = _join(line, text[place:end])
+    if start:
+        line = ELLIPSIS + line
+        moved = [(a + len(ELLIPSIS), b + len(ELLIPSIS)) for a, b in moved]
+    return Snippet(line + (ELLIPSIS if end < len(text) else ""), tuple(moved))
+
+
+def _join(line: str, more: str) -> str:
+    """A line with more of it, no white space but single spaces, none at its beginning."""
+    more = _GAP.sub(" ", more)
+    return line + (more.lstrip(" ") if not line or line.endswith(" ") else more)

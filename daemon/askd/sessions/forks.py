@@ -5,6 +5,8 @@ took is not counted a second time. Of a conversation in memory the fork is in
 memory too.
 """
 
+from functools import partial
+
 import trio
 
 from askd.core.events import Body, ConversationCreated
@@ -47,7 +49,8 @@ async def fork(
     events = await store.load(source_id)
     if not events:
         raise conversation_not_found(source_id)
-    copies = plan_fork(events, at_seq=at_seq)
+    # In a thread: of a long conversation it takes long enough to be noticed.
+    copies = await trio.to_thread.run_sync(partial(plan_fork, events, at_seq=at_seq))
     new_id = sessions.means.new_id()
     created: list[Body] = [ConversationCreated(new_id, name, forked_from=source_id)]
     session = await sessions.open(new_id, ephemeral=source.ephemeral)

@@ -53,7 +53,7 @@ _EVENT = "SELECT seq, at, type, version, body FROM events WHERE conversation_id 
 
 def index_events(connection: sqlite3.Connection, events: Sequence[Event]) -> None:
     """Take in what these events say; the log must hold them, and their blobs, already."""
-    said = [each for each in events if each.type in _TOLD]
+    said = [each for each in events if _is_told(each)]
     if not said:
         return
     connection.execute("SAVEPOINT search")
@@ -173,6 +173,11 @@ def make_tags(conversation_id: str, role: str) -> tuple[str, str]:
 def to_place(at: float) -> int:
     """The first id that an event of this time can have."""
     return int(min(max(at, 0.0), LATEST_S) * SECOND)
+
+
+def _is_told(event: Event) -> bool:
+    """Whether an event puts words in, or takes some out."""
+    return isinstance(event.body, PromptWithdrawn) or find_said(event.body) is not None
 
 
 def _index_event(connection: sqlite3.Connection, event: Event) -> None:

@@ -149,7 +149,7 @@ def _find_last(until_at: float | None) -> int:
 
 
 def _read_hit(
-    connection: sqlite3.Connection, columns: tuple[Any, ...], terms: Sequence[Term]
+    connection: sqlite3.Connection, columns: tuple[Any, ...], terms: tuple[Term, ...]
 ) -> SearchHit:
     _, conversation_id, seq, at, role, name, title, kind, version, body = columns
     event, _ = decode_event(conversation_id, seq, at, kind, version, body)
