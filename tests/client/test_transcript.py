@@ -175,3 +175,21 @@ def test_parts_are_set_apart_and_blobs_are_named() -> None:
         "[file a.txt, text/plain, 3 bytes]"
     )
     assert describe_blob({"bytes": 3, "media_type": "image/png"}) == "[image image/png, 3 bytes]"
+
+
+def test_pinned_messages_say_so() -> None:
+    def pin(kind: str, item_id: str | None) -> Map:
+        return {"type": kind, **({} if item_id is None else {"item_id": item_id})}
+
+    events = number(
+        prompt("t", "hi"),
+        answer("t", "hello"),
+        pin("item_pinned", "t.1"),
+        pin("item_pinned", "t.0"),
+        pin("item_unpinned", "t.0"),
+        pin("item_pinned", None),  # the conversation itself
+    )
+    asked, answered = read_messages(events)
+    assert (asked.pinned, answered.pinned) == (False, True)
+    assert encode_message(answered, "hello")["pinned"] is True
+    assert "pinned" not in encode_message(asked, "hi")

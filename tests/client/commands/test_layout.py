@@ -155,3 +155,10 @@ def test_groups_come_in_the_order_of_need() -> None:
     headings = [line for line in layout.lay_out_groups(grouped, None) if line and line[0] != " "]
     assert headings == ["Needs you", "Working", "Idle", "Recent"]
     assert layout.lay_out_groups([], None) == []
+
+
+def test_what_is_pinned_is_marked() -> None:
+    (row,) = layout.lay_out_rows([summary(pinned=True)], None)
+    assert row.endswith("2 messages  pinned")
+    (head, *_) = layout.lay_out_message(3, Message("user", 1, "a.0", pinned=True))
+    assert head == "[3] USER (pinned)"
