@@ -39,7 +39,7 @@ def rows(connection: sqlite3.Connection, sql: str) -> list[Any]:
     return connection.execute(sql).fetchall()
 
 
-PAGES_OF_THE_INDEX = {"search_data", "search_idx", "search_docsize", "search_chores"}
+PAGES_OF_THE_INDEX = {f"search_{each}" for each in ("data", "idx", "docsize", "config", "chores")}
 """How FTS5 lays out its words depends on what was there before: see test_search_index.py."""
 
 

@@ -1,5 +1,6 @@
 """Commits that never raise, on a connection that is opened anew when it breaks."""
 
+import contextlib
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -164,6 +165,15 @@ def delete_one(transactions: Transactions, id: str) -> None:
     assert isinstance(outcomes[0], Done)
 
 
+def forget_how(transactions: Transactions, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Be an SQLite that cannot take words out of the index's pages by itself."""
+    monkeypatch.setattr(search_index, "HAS_SECURE_DELETE", False)
+    with contextlib.suppress(sqlite3.OperationalError):  # it is one
+        connection_of(transactions).execute(
+            "INSERT INTO search (search, rank) VALUES ('secure-delete', 0)"
+        )
+
+
 def words_left(transactions: Transactions) -> int:
     found = connection_of(transactions).execute(
         "SELECT count(*) FROM search_data WHERE instr(block, 'quagga')"
@@ -174,7 +184,7 @@ def words_left(transactions: Transactions) -> int:
 def test_deleted_words_are_gone_when_the_deletion_is_answered(
     transactions: Transactions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search_index, "HAS_SECURE_DELETE", False)
+    forget_how(transactions, monkeypatch)
     delete_one(transactions, "d")
     assert words_left(transactions) == 0
 
@@ -182,7 +192,7 @@ def test_deleted_words_are_gone_when_the_deletion_is_answered(
 def test_after_many_deletions_in_a_row_the_index_is_cleaned_at_rest(
     transactions: Transactions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search_index, "HAS_SECURE_DELETE", False)
+    forget_how(transactions, monkeypatch)
     monkeypatch.setattr(transactions_module, "TEND_SHARE", 1e9)
     delete_one(transactions, "d")
     delete_one(transactions, "e")
@@ -198,7 +208,7 @@ def test_an_index_that_cannot_be_cleaned_now_is_cleaned_later(
         raise sqlite3.OperationalError("database or disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(search_index, "HAS_SECURE_DELETE", False)
+        forget_how(transactions, patched)
         patched.setattr(transactions_module, "tend", fail)
         delete_one(transactions, "d")
     assert "cannot be cleaned now" in caplog.text

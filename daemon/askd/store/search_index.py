@@ -136,7 +136,9 @@ def ask_rebuild(connection: sqlite3.Connection) -> None:
 def is_damage(error: sqlite3.Error) -> bool:
     """Whether the index itself is what is wrong: no full disk, no broken one, no other table."""
     code = getattr(error, "sqlite_errorcode", None)
-    return code == sqlite3.SQLITE_CORRUPT_VTAB or primary_code(error) in {
+    # A newer SQLite names the part in its sentence: "fts5: corruption found ...".
+    is_torn = code == sqlite3.SQLITE_CORRUPT_VTAB or str(error).startswith("fts5:")
+    return is_torn or primary_code(error) in {
         sqlite3.SQLITE_ERROR,
         sqlite3.SQLITE_CONSTRAINT,
     }
