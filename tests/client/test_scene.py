@@ -95,7 +95,7 @@ def test_a_long_answer_that_was_streamed_is_not_named_as_a_blob() -> None:
         {"type": "blob", "sha256": "ab", "bytes": 300_000, "media_type": "text/plain"}
     ]
     assert play(prompt("a", "1"), started("a"), delta("long\n"), stored) == "> 1\n\nlong\n\n"
-    assert "[blob text/plain" in play(prompt("a", "1"), started("a"), stored)
+    assert "[file text/plain" in play(prompt("a", "1"), started("a"), stored)
 
 
 def test_content_that_could_not_be_sent_is_said_to_be_missing() -> None:
@@ -175,6 +175,6 @@ def test_attachments_of_a_prompt_are_named_not_shown() -> None:
         ],
     }
     assert lay_out_prompt(item, {"at": 1}) == (
-        "> two\n  lines\n  [stdin, 9000 characters]\n  [blob image/png, 5 bytes]"
+        "> two\n  lines\n  [stdin, 9000 characters]\n  [image image/png, 5 bytes]"
     )
     assert lay_out_prompt({"type": "hologram"}, {"at": 1}) == ""
