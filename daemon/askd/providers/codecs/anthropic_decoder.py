@@ -69,7 +69,7 @@ class MessagesDecoder:
 
     def __init__(self, provider: str) -> None:
         self._provider = provider
-        self._splitter = EventSplitter()
+        self._splitter = EventSplitter(provider)
         self._ended = False
         self._blocks: dict[int, _Block] = {}
         self._characters = 0
@@ -78,12 +78,8 @@ class MessagesDecoder:
 
     def feed(self, data: bytes) -> list[StreamEvent]:
         """Every event that is whole after these bytes; raise `BadAnswer` over a cap."""
-        try:
-            splits = self._splitter.feed(data)
-        except BadAnswer as error:
-            raise BadAnswer(f"{self._provider}: {error.message}") from None
         events: list[StreamEvent] = []
-        for split in splits:
+        for split in self._splitter.feed(data):
             if self._ended:
                 break
             events += self._read(split.data)

@@ -27,7 +27,7 @@ class JsonEvents:
 
     def __init__(self, provider: str) -> None:
         self._provider = provider
-        self._splitter = EventSplitter()
+        self._splitter = EventSplitter(provider)
 
     def feed(self, data: bytes) -> list[JsonEvent | BadAnswer]:
         """Every event that is whole after these bytes; a `BadAnswer` for one that is no object.
@@ -35,11 +35,7 @@ class JsonEvents:
         Raises:
             BadAnswer: a line, an event or the stream is over its cap.
         """
-        try:
-            splits = self._splitter.feed(data)
-        except BadAnswer as error:
-            raise BadAnswer(f"{self._provider}: {error.message}") from None
-        pieces = ((split.name, split.data.strip()) for split in splits)
+        pieces = ((split.name, split.data.strip()) for split in self._splitter.feed(data))
         return [self._parse(name, text) for name, text in pieces if text]
 
     def _parse(self, name: str, text: str) -> JsonEvent | BadAnswer:

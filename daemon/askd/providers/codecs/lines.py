@@ -20,9 +20,13 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class LineSplitter:
-    """Bytes in, whole lines out; what is incomplete is kept, and lost at the end."""
+    """Bytes in, whole lines out; what is incomplete is kept, and lost at the end.
 
-    def __init__(self) -> None:
+    `provider` stands in the sentences of its errors; empty: none is known.
+    """
+
+    def __init__(self, provider: str = "") -> None:
+        self._provider = provider
         self._received = 0
         self._line = bytearray()
         self._after_return = False
@@ -38,7 +42,7 @@ class LineSplitter:
         """
         self._received += len(data)
         if self._received > STREAM_LIMIT_BYTES:
-            raise BadAnswer(f"the answer is larger than {STREAM_LIMIT_BYTES >> 20} MiB")
+            raise self.refuse(f"the answer is larger than {STREAM_LIMIT_BYTES >> 20} MiB")
         if self._after_return and data:
             # A CR ended a line at once; an LF right after it is the same line end.
             self._after_return = False
@@ -53,10 +57,14 @@ class LineSplitter:
         self._extend(rest)
         return lines
 
+    def refuse(self, why: str) -> BadAnswer:
+        """The error for an answer that is over a cap, here or in what is made of the lines."""
+        return BadAnswer(f"{self._provider}: {why}" if self._provider else why)
+
     def _extend(self, piece: bytes) -> None:
         self._line += piece
         if len(self._line) > LINE_LIMIT_BYTES:
-            raise BadAnswer(f"a line of the answer is longer than {LINE_LIMIT_BYTES >> 20} MiB")
+            raise self.refuse(f"a line of the answer is longer than {LINE_LIMIT_BYTES >> 20} MiB")
 
     def _take(self) -> bytes:
         line = bytes(self._line)

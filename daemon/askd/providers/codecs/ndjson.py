@@ -11,8 +11,8 @@ from askd.providers.codecs.lines import LineSplitter
 class RecordSplitter:
     """Bytes in, whole records out; what is incomplete is kept, and lost at the end."""
 
-    def __init__(self) -> None:
-        self._lines = LineSplitter()
+    def __init__(self, provider: str = "") -> None:
+        self._lines = LineSplitter(provider)
 
     def feed(self, data: bytes) -> list[str]:
         """Every record that is whole after these bytes; bytes that are no text become U+FFFD.

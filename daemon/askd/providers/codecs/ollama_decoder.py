@@ -60,19 +60,15 @@ class OllamaDecoder:
     def __init__(self, provider: str, *, context_window: int) -> None:
         self._provider = provider
         self._window = context_window
-        self._splitter = RecordSplitter()
+        self._splitter = RecordSplitter(provider)
         self._ended = False
         self._spoke = False
         self._calls = 0
 
     def feed(self, data: bytes) -> list[StreamEvent]:
         """Every event that is whole after these bytes; raise `BadAnswer` over a cap."""
-        try:
-            records = self._splitter.feed(data)
-        except BadAnswer as error:
-            raise BadAnswer(f"{self._provider}: {error.message}") from None
         events: list[StreamEvent] = []
-        for record in records:
+        for record in self._splitter.feed(data):
             if self._ended:
                 break
             events += self._read(record)

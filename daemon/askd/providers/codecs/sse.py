@@ -6,7 +6,6 @@ that has no end: its cap is a `BadAnswer`. It knows no JSON and no dialect.
 
 from dataclasses import dataclass
 
-from askd.errors import BadAnswer
 from askd.providers.codecs.lines import LineSplitter
 
 EVENT_LIMIT_BYTES = 4 << 20
@@ -24,8 +23,8 @@ class ServerEvent:
 class EventSplitter:
     """Bytes in, whole events out; what is incomplete is kept, and lost at the end."""
 
-    def __init__(self) -> None:
-        self._lines = LineSplitter()
+    def __init__(self, provider: str = "") -> None:
+        self._lines = LineSplitter(provider)
         self._name = ""
         self._data: list[bytes] = []
         self._data_bytes = 0
@@ -49,7 +48,7 @@ class EventSplitter:
             self._data_bytes += len(value) + 1
             if self._data_bytes > EVENT_LIMIT_BYTES:
                 limit = EVENT_LIMIT_BYTES >> 20
-                raise BadAnswer(f"an event of the answer is larger than {limit} MiB")
+                raise self._lines.refuse(f"an event of the answer is larger than {limit} MiB")
         elif field == b"event":
             self._name = value.decode("utf-8", "replace")
         return None  # `id`, `retry`, comments and unknown fields mean nothing here
