@@ -25,6 +25,20 @@ _DEPTH = 10
 """OpenAI's limit for nested objects; a deeper schema is sent without strictness."""
 
 
+def place_schema(
+    schema: Mapping[str, Any] | None, system: str | None
+) -> tuple[dict[str, Any] | None, str | None]:
+    """How a schema travels: `{name, schema, strict}` where it can be sent, and the system prompt.
+
+    One that cannot be sent is asked for in the system prompt.
+    """
+    if schema is None:
+        return None, system
+    if is_native(schema):
+        return {"name": SCHEMA_NAME, "schema": dict(schema), "strict": is_strict(schema)}, system
+    return None, instruct(system, schema)
+
+
 def is_native(schema: Mapping[str, Any]) -> bool:
     """Whether the schema can be sent as one: OpenAI takes only objects at the root."""
     return schema.get("type") == "object" and "anyOf" not in schema

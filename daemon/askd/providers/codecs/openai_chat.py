@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from askd.errors import ProviderError
 from askd.providers.addresses import is_openai, read_host
 from askd.providers.base import Endpoint, HttpCall, ModelRequest
-from askd.providers.codecs.answer_schemas import SCHEMA_NAME, instruct, is_native, is_strict
+from askd.providers.codecs.answer_schemas import place_schema
 from askd.providers.codecs.chat_messages import encode_messages
 from askd.providers.codecs.chat_stream import ChatDecoder
 from askd.providers.codecs.lenient import Json, read_text
@@ -53,9 +53,8 @@ class OpenAIChat:
 
     def encode(self, request: ModelRequest) -> HttpCall:
         """The streaming call that asks for this completion."""
-        rules, schema = self._rules, request.schema
-        in_words = schema is not None and not is_native(schema)
-        system = instruct(request.system, schema) if schema and in_words else request.system
+        rules = self._rules
+        schema, system = place_schema(request.schema, request.system)
         messages = encode_messages(
             request, provider=self._provider, system=system, call_ids=rules.call_ids
         )
@@ -73,8 +72,8 @@ class OpenAIChat:
             body[rules.limit_field] = request.max_output_tokens
         if request.stop:
             body["stop"] = list(request.stop)
-        if schema is not None and not in_words:
-            body["response_format"] = encode_format(schema)
+        if schema is not None:
+            body["response_format"] = {"type": "json_schema", "json_schema": schema}
         body |= _encode_effort(request, rules)
         if rules.is_openrouter:
             body["usage"] = {"include": True}
@@ -106,12 +105,6 @@ def find_rules(endpoint: Endpoint) -> Rules:
         is_openrouter=host.endswith("openrouter.ai") or endpoint.provider == "openrouter",
         is_llama_cpp=endpoint.dialect == "local",
     )
-
-
-def encode_format(schema: Mapping[str, object]) -> Json:
-    """`response_format` for a schema that can be sent as one."""
-    named = {"name": SCHEMA_NAME, "schema": dict(schema), "strict": is_strict(schema)}
-    return {"type": "json_schema", "json_schema": named}
 
 
 def write_body(body: Json) -> bytes:

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 from askd.errors import ProviderError
 from askd.providers.addresses import is_openai
 from askd.providers.base import Endpoint, HttpCall, ModelRequest
-from askd.providers.codecs.answer_schemas import SCHEMA_NAME, instruct, is_native, is_strict
+from askd.providers.codecs.answer_schemas import place_schema
 from askd.providers.codecs.lenient import Json
 from askd.providers.codecs.openai_chat import HEADERS, write_body
 from askd.providers.codecs.responses_items import encode_input
@@ -64,10 +64,7 @@ class OpenAIResponses:
 
     def encode(self, request: ModelRequest) -> HttpCall:
         """The streaming call that asks for this completion."""
-        schema, system = request.schema, request.system
-        in_words = schema is not None and not is_native(schema)
-        if schema is not None and in_words:
-            system = instruct(system, schema)
+        schema, system = place_schema(request.schema, request.system)
         opening = system if request.system_as_user else None
         instructions = None if request.system_as_user else system
         if self._rules.is_codex:
@@ -87,8 +84,8 @@ class OpenAIResponses:
                 body["temperature"] = request.temperature
             if request.max_output_tokens is not None:
                 body["max_output_tokens"] = request.max_output_tokens
-        if schema is not None and not in_words:
-            body["text"] = {"format": encode_format(schema)}
+        if schema is not None:
+            body["text"] = {"format": {"type": "json_schema", **schema}}
         body |= self._encode_reasoning(request)
         return HttpCall(method="POST", path="/responses", body=write_body(body), headers=HEADERS)
 
@@ -125,9 +122,3 @@ def codec_for(endpoint: Endpoint) -> OpenAIResponses:
 def encode_tool(tool: Mapping[str, Any]) -> Json:
     """A tool; not strict, which this API would be by itself, changing the tool's schema."""
     return {"type": "function", **tool, "strict": False}
-
-
-def encode_format(schema: Mapping[str, Any]) -> Json:
-    """`text.format` for a schema that can be sent as one."""
-    named = {"name": SCHEMA_NAME, "schema": dict(schema), "strict": is_strict(schema)}
-    return {"type": "json_schema", **named}
