@@ -9,14 +9,14 @@ import codecs
 import os
 import stat
 from collections.abc import Sequence
+from functools import partial
 
 from ask.exits import Failed
 from ask.fast.caller import say
 from ask.folders import ENTRIES_LIMIT, TooMany, list_files
 from ask.images import find_image_type
-from ask.inputs import FILES_LIMIT, TEXT, Input, check_text, show_path, unfit
+from ask.inputs import FILES_LIMIT, TEXT, Input, check_text, read_content, show_path, unfit
 from ask.mentions import Found, Kind, Mention, find_mentions
-from ask.protocol.messages import BLOB_LIMIT_BYTES
 from ask.terminal import strip_controls
 
 DIRECTORY_LIMIT_BYTES = 4 * 1024 * 1024
@@ -110,7 +110,7 @@ class _Reader:
 
     def _read_file(self, mention: Mention, path: str) -> Input:
         name = show_path(mention.path)
-        content = _read_content(path, name)
+        content = read_content(path, name, opener=partial(_open_regular, name))
         media_type = find_image_type(content)
         if media_type is not None:
             if mention.lines is not None:
@@ -152,18 +152,11 @@ class _Reader:
         self.say(f"{shown}: {taken} file{'' if taken == 1 else 's'} attached{rest}.")
 
 
-def _read_content(path: str, name: str) -> bytes:
-    """A regular file, whole; no device is even opened."""
-    try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            raise unfit(f"{name} is no regular file; a mention takes no device, pipe or socket.")
-        with open(path, "rb", opener=_open_at_once) as stream:
-            content = stream.read(BLOB_LIMIT_BYTES + 1)
-    except OSError as error:
-        raise unfit(f"{name} cannot be read: {error.strerror}.") from None
-    if len(content) > BLOB_LIMIT_BYTES:
-        raise unfit(f"{name} is larger than {BLOB_LIMIT_BYTES >> 20} MiB.")
-    return content
+def _open_regular(name: str, path: str, flags: int) -> int:
+    """Open a regular file; no device is even opened."""
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise unfit(f"{name} is no regular file; a mention takes no device, pipe or socket.")
+    return _open_at_once(path, flags)
 
 
 def _read_text(path: str, room: int) -> bytes | None:

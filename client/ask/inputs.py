@@ -5,7 +5,7 @@ told by their content; anything else is refused with a sentence, never guessed a
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +29,10 @@ INLINE_TOTAL_BYTES = 512 * 1024
 TEXT = "text/plain"
 STDIN_IMAGE = "-"
 """In place of a file: the image comes on standard input."""
+
+
+Opener = Callable[[str, int], int]
+"""As `open` takes one: a path and flags to a descriptor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +150,7 @@ def read_file(path: str) -> Input:
     name = show_path(path)
     if path == STDIN_IMAGE and not os.path.exists(path):
         raise unfit("-f takes a file, not -.", hint="Standard input is added without an option.")
-    content = _read_content(path)
+    content = read_content(path, name)
     if b"\0" in content:
         hint = "Attach an image with -a." if find_image_type(content) else None
         raise unfit(f"{name} is a binary file; -f takes text.", hint=hint)
@@ -164,7 +168,7 @@ def read_image(path: str, carried: Carried, *, quiet: bool) -> Input:
             raise unfit(f"Standard input is larger than {BLOB_LIMIT_BYTES >> 20} MiB.")
     else:
         name = shown = show_path(path)
-        content = _read_content(path)
+        content = read_content(path, name)
     media_type = find_image_type(content)
     if media_type is None:
         hint = None if b"\0" in content else "Attach text with -f."
@@ -172,10 +176,14 @@ def read_image(path: str, carried: Carried, *, quiet: bool) -> Input:
     return Input(content, name, media_type)
 
 
-def _read_content(path: str) -> bytes:
-    name = show_path(path)
+def read_content(path: str, name: str, *, opener: Opener | None = None) -> bytes:
+    """A file's bytes, up to what can be sent; `name` stands for it in the errors.
+
+    Raises:
+        Failed: it cannot be read, or is larger.
+    """
     try:
-        with open(path, "rb") as stream:
+        with open(path, "rb", opener=opener) as stream:
             content = stream.read(BLOB_LIMIT_BYTES + 1)
     except OSError as error:
         raise unfit(f"{name} cannot be read: {error.strerror}.") from None

@@ -11,7 +11,7 @@ import trio
 
 from askd.core.events import Body, ConversationCreated
 from askd.core.forks import plan_fork
-from askd.errors import AskdError, RequestError
+from askd.errors import RequestError
 from askd.sessions.live import LiveSession
 from askd.sessions.registry import Sessions
 from askd.sessions.targets import check_name
@@ -53,7 +53,6 @@ async def fork(
     copies = await trio.to_thread.run_sync(partial(plan_fork, events, at_seq=at_seq))
     new_id = sessions.means.new_id()
     created: list[Body] = [ConversationCreated(new_id, name, forked_from=source_id)]
-    session = await sessions.open(new_id, ephemeral=source.ephemeral)
     write = Write(
         conversation_id=new_id,
         bodies=[*created, *(each.body for each in copies)],
@@ -61,12 +60,4 @@ async def fork(
         terminal=terminal,
         times=[sessions.means.now(), *(each.at for each in copies)],
     )
-    try:
-        # A caller who hangs up now is not told, but what is committed has a session.
-        with trio.CancelScope(shield=True):
-            await session.log.append(write)
-    except AskdError:
-        sessions.discard(session)
-        raise
-    sessions.bind(terminal, session)
-    return session
+    return await sessions.create(write, ephemeral=source.ephemeral)

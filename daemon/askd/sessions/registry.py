@@ -21,7 +21,7 @@ from askd.sessions.live import LiveSession
 from askd.sessions.needs import LogReader, Means, MemoryStore
 from askd.sessions.targets import Target, ToCreate, find_target
 from askd.store import refusals
-from askd.store.log import Log
+from askd.store.log import Log, Write
 
 log = logging.getLogger(__name__)
 
@@ -161,6 +161,24 @@ class Sessions:
         session = self._make(conversation_id, ephemeral=ephemeral)
         self._live[conversation_id] = session
         self._drive(session)
+        return session
+
+    async def create(self, write: Write, *, ephemeral: bool = False) -> LiveSession:
+        """The session of a conversation that this write begins; its terminal is bound to it.
+
+        Raises:
+            RequestError: the name is taken.
+            StorageFailed: nothing was written; there is no such session then.
+        """
+        session = await self.open(write.conversation_id, ephemeral=ephemeral)
+        try:
+            # A caller who hangs up now is not told, but what is committed has a session.
+            with trio.CancelScope(shield=True):
+                await session.log.append(write)
+        except AskdError:
+            self.discard(session)
+            raise
+        self.bind(write.terminal, session)
         return session
 
     def discard(self, session: LiveSession) -> None:

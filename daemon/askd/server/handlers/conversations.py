@@ -3,8 +3,6 @@
 import logging
 from collections.abc import Sequence
 
-import trio
-
 from ask.protocol.messages import (
     ConversationCreate,
     ConversationList,
@@ -26,7 +24,7 @@ from askd.core.events import (
     ViewChanged,
 )
 from askd.core.items import PART_LIMIT_BYTES, Notice
-from askd.errors import AskdError, Busy, RequestError
+from askd.errors import Busy, RequestError
 from askd.server import wire
 from askd.server.handlers.models import check_model
 from askd.server.handlers.paging import check_limit
@@ -57,22 +55,13 @@ async def _create(
 ) -> LiveSession:
     sessions = house.sessions
     conversation_id = sessions.means.new_id()
-    session = await sessions.open(conversation_id)
     write = Write(
         conversation_id=conversation_id,
         bodies=[ConversationCreated(conversation_id, name), *settings],
         create=True,
         terminal=terminal,
     )
-    try:
-        # A caller who hangs up now is not told, but what is committed has a session.
-        with trio.CancelScope(shield=True):
-            await session.log.append(write)
-    except AskdError:
-        sessions.discard(session)
-        raise
-    sessions.bind(terminal, session)
-    return session
+    return await sessions.create(write)
 
 
 async def list_page(house: House, peer: Peer, params: ConversationList) -> ConversationPage:
