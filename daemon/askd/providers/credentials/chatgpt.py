@@ -14,20 +14,18 @@ from urllib.parse import urlsplit
 
 import trio
 
-from askd.errors import NotConfigured, ProviderError
-from askd.providers.addresses import LOCAL_ONLY, is_loopback
+from askd.errors import NotConfigured
+from askd.providers.addresses import is_loopback
 from askd.providers.credentials.chatgpt_file import ChatGPTFile, Kept
 from askd.providers.credentials.codex import CodexSignIn
-from askd.providers.credentials.file_lock import hold_lock
 from askd.providers.credentials.oauth import Attempt, Returned, make_url, read_account, read_claims
+from askd.providers.credentials.renewal import Renewals
 from askd.providers.credentials.sign_in import (
-    RENEWED_S,
     Grant,
     Standing,
     explain_over,
     fail_login,
     is_ending,
-    is_over,
 )
 from askd.providers.credentials.token_server import Answer, TokenServer, explain_failure
 from askd.providers.known import ProviderConfig
@@ -75,7 +73,7 @@ class ChatGPTSignIn:
         self._issuer = issuer.rstrip("/")
         self._secrets = secrets
         self._now = now
-        self._renewed: tuple[str, float] | None = None
+        self._renewals = Renewals(now)
 
     def look(self, config: ProviderConfig, env: Mapping[str, str]) -> Standing | None:
         """As `SignIn.look`."""
@@ -101,7 +99,9 @@ class ChatGPTSignIn:
         kept = self._file.read()
         if kept is None or kept.access_token is None:
             return await self._codex.fetch(config, env, server)
-        if not self._is_fresh(kept) and is_ending(kept.valid_until_at, self._now()):
+        if not self._renewals.is_fresh(self.path, kept) and is_ending(
+            kept.valid_until_at, self._now()
+        ):
             kept = await self._renew(config.name, kept, server, is_refused=False)
         return Grant(token=kept.access_token or "")
 
@@ -112,7 +112,7 @@ class ChatGPTSignIn:
         kept = self._file.read()
         if kept is None or kept.access_token is None:
             return await self._codex.renew(config, env, server)
-        if not self._is_fresh(kept):
+        if not self._renewals.is_fresh(self.path, kept):
             kept = await self._renew(config.name, kept, server, is_refused=True)
         return Grant(token=kept.access_token or "")
 
@@ -201,33 +201,24 @@ class ChatGPTSignIn:
 
     # ---- renewing ------------------------------------------------------------------
 
-    def _is_fresh(self, kept: Kept) -> bool:
-        """It was renewed a moment ago, so it is good, whatever a clock or a late refusal says."""
-        if self._renewed is None or self._renewed[0] != kept.access_token:
-            return False
-        return trio.current_time() - self._renewed[1] < RENEWED_S
-
     async def _renew(
         self, provider: str, seen: Kept, server: TokenServer, *, is_refused: bool
     ) -> Kept:
-        """Other tokens than `seen`. Raises `ProviderError`."""
-        try:
-            async with hold_lock(self.path):
-                kept = self._file.read()
-                if kept is None or kept.access_token is None:
-                    raise NotConfigured(self.explain(provider))
-                if kept.access_token != seen.access_token:
-                    return kept  # somebody else was faster
-                return await self._exchange(provider, kept, server)
-        except OSError as error:
-            trouble: ProviderError = NotConfigured(
-                f"{provider}: the sign-in cannot be renewed: {self.path.parent}: {error.strerror}"
-            )
-        except ProviderError as error:
-            trouble = error
-        if is_refused or is_over(seen.valid_until_at, self._now()) or trouble.reason == LOCAL_ONLY:
-            raise trouble
-        return seen  # it cannot be renewed now, and the old one may still be taken
+        """As `Renewals.renew`."""
+        return await self._renewals.renew(
+            self.path,
+            seen,
+            what=f"{provider}: the sign-in",
+            is_refused=is_refused,
+            look=lambda: self._need(provider),
+            exchange=lambda kept: self._exchange(provider, kept, server),
+        )
+
+    def _need(self, provider: str) -> Kept:
+        kept = self._file.read()
+        if kept is None or kept.access_token is None:
+            raise NotConfigured(self.explain(provider))
+        return kept
 
     async def _exchange(self, provider: str, kept: Kept, server: TokenServer) -> Kept:
         if kept.refresh_token is None or kept.client_id is None:
@@ -253,7 +244,7 @@ class ChatGPTSignIn:
             if answer.is_ok and access is not None:
                 renewed = self._take(kept, answer, access)
                 await self._file.save(renewed, spent=kept.refresh_token)
-                self._renewed = (access, trio.current_time())
+                self._renewals.note(self.path, renewed)
                 return renewed
         if answer.is_refusal:
             words = answer.words or answer.code or f"HTTP {answer.status}"

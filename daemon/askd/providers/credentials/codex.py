@@ -19,13 +19,12 @@ from typing import Any
 
 import trio
 
-from askd.errors import NotConfigured, ProviderError
+from askd.errors import NotConfigured
 from askd.files import replace_file
-from askd.providers.addresses import LOCAL_ONLY
-from askd.providers.credentials.file_lock import hold_lock
 from askd.providers.credentials.key_file import read_private_json
 from askd.providers.credentials.oauth import read_account, read_claims, read_expiry
-from askd.providers.credentials.sign_in import RENEWED_S, Grant, Standing, is_ending, is_over
+from askd.providers.credentials.renewal import Renewals
+from askd.providers.credentials.sign_in import Grant, Standing, is_ending
 from askd.providers.credentials.token_server import Answer, TokenServer, explain_failure
 from askd.providers.known import ProviderConfig
 from askd.providers.redact import KnownSecrets
@@ -84,7 +83,7 @@ class CodexSignIn:
         self._refresh_url = refresh_url
         self._secrets = secrets
         self._now = now
-        self._renewed: dict[Path, tuple[str, float]] = {}
+        self._renewals = Renewals(now)
         # Tokens that the disk would not take, with the refresh token that they cost.
         self._unsaved: dict[Path, tuple[str, Json]] = {}
         self._refused: dict[Path, str] = {}
@@ -124,7 +123,7 @@ class CodexSignIn:
         tokens = self._need(config, path)
         if tokens.access_token is None:
             return None
-        if not self._is_fresh(path, tokens):
+        if not self._renewals.is_fresh(path, tokens):
             tokens = await self._renew(config, path, tokens, server, is_refused=True)
         return _grant(tokens)
 
@@ -159,17 +158,12 @@ class CodexSignIn:
         return tokens if tokens.access_token or tokens.api_key else None
 
     def _should_renew(self, path: Path, tokens: CodexTokens) -> bool:
-        if self._is_fresh(path, tokens):
+        if self._renewals.is_fresh(path, tokens):
             return False
         if tokens.valid_until_at is not None:
             return is_ending(tokens.valid_until_at, self._now())
         refreshed_at = _read_date(tokens.data.get("last_refresh"))
         return refreshed_at is not None and self._now() - refreshed_at > STALE_S
-
-    def _is_fresh(self, path: Path, tokens: CodexTokens) -> bool:
-        """It was renewed a moment ago, so it is good, whatever a clock or a late refusal says."""
-        token, at = self._renewed.get(path, ("", 0.0))
-        return token == tokens.access_token and trio.current_time() - at < RENEWED_S
 
     async def _renew(
         self,
@@ -180,22 +174,15 @@ class CodexSignIn:
         *,
         is_refused: bool,
     ) -> CodexTokens:
-        """Other tokens than `seen`, or `seen` where it may do. Raises `ProviderError`."""
-        try:
-            async with hold_lock(path):
-                tokens = self._need(config, path)
-                if tokens.access_token != seen.access_token:
-                    return tokens  # Codex, or another of us, was faster
-                return await self._exchange(config, path, tokens, server)
-        except OSError as error:
-            trouble: ProviderError = NotConfigured(
-                f"{config.name}: Codex's sign-in cannot be renewed: {path.parent}: {error.strerror}"
-            )
-        except ProviderError as error:
-            trouble = error
-        if is_refused or is_over(seen.valid_until_at, self._now()) or trouble.reason == LOCAL_ONLY:
-            raise trouble
-        return seen  # it cannot be renewed now, and the old one may still be taken
+        """As `Renewals.renew`: Codex, or another of us, may be faster."""
+        return await self._renewals.renew(
+            path,
+            seen,
+            what=f"{config.name}: Codex's sign-in",
+            is_refused=is_refused,
+            look=lambda: self._need(config, path),
+            exchange=lambda tokens: self._exchange(config, path, tokens, server),
+        )
 
     async def _exchange(
         self, config: ProviderConfig, path: Path, tokens: CodexTokens, server: TokenServer
@@ -241,7 +228,7 @@ class CodexSignIn:
         self._unsaved[path] = (spent, renewed)
         found = read_tokens(renewed)
         await self._save_late(path, found)
-        self._renewed[path] = (found.access_token or "", trio.current_time())
+        self._renewals.note(path, found)
         return found
 
     async def _save_late(self, path: Path, tokens: CodexTokens) -> None:

@@ -24,9 +24,6 @@ RENEW_EARLY_S = 5 * 60.0
 CLOCK_DOUBT_S = 5 * 60.0
 """How far a clock may be off before a token that cannot be renewed is not sent any more."""
 
-RENEWED_S = 30.0
-"""A token that we got this recently is not renewed again: several callers heard of one refusal."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
