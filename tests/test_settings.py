@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from askd.settings import ModelSettings, ProviderSettings, Settings, show_settings
+from askd.settings import ModelSettings, ProviderSettings, RolloutSettings, Settings, show_settings
 
 
 @pytest.mark.parametrize("url", ["ftp://host/v1", "127.0.0.1:8000", "http://", "", "http://["])
@@ -60,3 +60,9 @@ def test_what_may_be_a_secret_is_not_shown() -> None:
     assert shown["providers"]["a"]["headers"] == {"x-gateway": "***"}
     assert shown["providers"]["a"]["proxy"] == "http://***@proxy:8080"
     assert shown["providers"]["b"]["proxy"] == "http://p:1"
+
+
+def test_a_directory_of_rollouts_does_not_depend_on_where_the_daemon_stands() -> None:
+    with pytest.raises(ValidationError, match="is no absolute path"):
+        RolloutSettings(directory="rollouts")
+    assert RolloutSettings(directory="/r").directory == "/r"

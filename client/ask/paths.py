@@ -54,6 +54,16 @@ class Paths:
         return self.data / "ask.db"
 
     @property
+    def rollouts(self) -> Path:
+        """The files that mirror conversations, if no other directory was asked for."""
+        return self.data / "rollouts"
+
+    @property
+    def archive(self) -> Path:
+        """Rollouts of conversations that grew too old to keep."""
+        return self.data / "archive"
+
+    @property
     def owner_file(self) -> Path:
         """Who owns the data directory: `{socket, pid, boot_id, protocol, version}` as JSON."""
         return self.data / "owner.json"

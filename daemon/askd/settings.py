@@ -13,6 +13,7 @@ from pydantic import (
     Field,
     NonNegativeFloat,
     PositiveInt,
+    field_validator,
     model_validator,
 )
 
@@ -176,6 +177,43 @@ class LocalSettings(Section):
     )
 
 
+class HistorySettings(Section):
+    """`[history]`: what is kept, and for how long."""
+
+    keep_days: PositiveInt | None = Field(
+        default=None,
+        description="Remove conversations that nothing was said in for so many days; those with a "
+        "name and pinned ones stay. If not set, everything stays.",
+    )
+    archive: bool = Field(
+        default=False,
+        description="Move the rollouts of conversations that `keep_days` removes to `archive` in "
+        "the data directory, in place of deleting them.",
+    )
+    redact_keys: bool = Field(
+        default=False,
+        description="Hide the credentials that the daemon knows from what is stored.",
+    )
+
+
+class RolloutSettings(Section):
+    """`[rollouts]`: the files that mirror conversations, as Codex reads them."""
+
+    enabled: bool = Field(default=True, description="Write them.")
+    directory: Name | None = Field(
+        default=None,
+        description="Where to write them, an absolute path; `rollouts` in the data directory if "
+        "not set.",
+    )
+
+    @field_validator("directory")
+    @classmethod
+    def _check_directory(cls, directory: str | None) -> str | None:
+        if directory is not None and not directory.startswith("/"):
+            raise ValueError("is no absolute path")
+        return directory
+
+
 class LogSettings(Section):
     """`[log]`: what the daemon writes about itself."""
 
@@ -209,6 +247,12 @@ class Settings(Section):
         default_factory=dict, description='Short names for `-m`: `fast = "openai/gpt-5-mini"`.'
     )
     local: LocalSettings = Field(default=LocalSettings(), description="The embedded model.")
+    history: HistorySettings = Field(
+        default=HistorySettings(), description="What is kept, and for how long."
+    )
+    rollouts: RolloutSettings = Field(
+        default=RolloutSettings(), description="Files that mirror conversations."
+    )
     log: LogSettings = Field(default=LogSettings(), description="The daemon's log.")
 
 

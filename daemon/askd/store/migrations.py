@@ -35,12 +35,30 @@ class Migration:
     step: Step
 
 
+ROLLOUTS = """
+-- Which file mirrors a conversation: its first `bytes` bytes tell the events up to `seq`.
+-- A row is there before its file is; 0 and 0: the file is to be written anew.
+CREATE TABLE rollouts (
+    conversation_id TEXT NOT NULL PRIMARY KEY REFERENCES conversations (id) ON DELETE CASCADE,
+    path TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    bytes INTEGER NOT NULL
+) WITHOUT ROWID;
+
+-- Files whose conversation is gone, until they are gone too, or have moved to the archive.
+CREATE TABLE rollout_removals (
+    path TEXT NOT NULL PRIMARY KEY,
+    archive INTEGER NOT NULL DEFAULT 0
+) WITHOUT ROWID;
+"""
+
 MIGRATIONS: tuple[Migration, ...] = (
     Migration(1, "first", Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")),
     Migration(2, "usage", add_usage),
     Migration(3, "search", add_search),
     # No event of an older version pins a conversation: there is nothing to fill it from.
     Migration(4, "pins", "ALTER TABLE conversations ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0;"),
+    Migration(5, "rollouts", ROLLOUTS),
 )
 
 
