@@ -15,6 +15,8 @@ def test_ask_home_moves_everything(tmp_path: Path) -> None:
     paths = Paths.of({"ASK_HOME": str(tmp_path), "XDG_RUNTIME_DIR": "/run/user/0"})
     assert paths.database == tmp_path / "data" / "ask.db"
     assert paths.owner_file == tmp_path / "data" / "owner.json"
+    assert paths.rollouts == tmp_path / "data" / "rollouts"
+    assert paths.archive == tmp_path / "data" / "archive"
     assert paths.lock_file == tmp_path / "data" / "askd.lock"
     assert paths.config_file == tmp_path / "config" / "config.toml"
     assert paths.log_file == tmp_path / "state" / "askd.log"

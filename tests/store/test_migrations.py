@@ -50,6 +50,8 @@ def test_a_fresh_database_has_every_table(fresh: sqlite3.Connection, path: Path)
         "blobs",
         "blob_uses",
         "jobs",
+        "rollouts",
+        "rollout_removals",
         "usage",
         "search_rows",
         "search_chores",
