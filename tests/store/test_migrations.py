@@ -63,7 +63,8 @@ def test_a_fresh_database_has_every_table(fresh: sqlite3.Connection, path: Path)
         "search_config",
     }
     taken = fresh.execute("SELECT * FROM migrations").fetchall()
-    assert taken == [(1, "first", 7.0), (2, "usage", 7.0), (3, "search", 7.0), (4, "pins", 7.0)]
+    assert taken == [(each.number, each.name, 7.0) for each in MIGRATIONS]
+    assert [number for number, _, _ in taken] == list(range(1, len(MIGRATIONS) + 1))
     assert fresh.execute("PRAGMA foreign_key_check").fetchall() == []
     assert not list(path.parent.glob("*backup*")), "there was nothing to lose"
 
