@@ -1,8 +1,17 @@
 """Blobs are found, and stood in for, wherever parts are."""
 
 from askd.core.blob_parts import find_blobs, name_missing
-from askd.core.events import Body, ConversationCreated, ItemAdded, PromptAccepted
-from askd.core.items import AssistantMessage, Blob, Notice, Part, Text, ToolOutput, UserMessage
+from askd.core.events import Body, ConversationCreated, ItemAdded, PromptAccepted, ViewChanged
+from askd.core.items import (
+    AssistantMessage,
+    Blob,
+    Notice,
+    Part,
+    Summary,
+    Text,
+    ToolOutput,
+    UserMessage,
+)
 
 
 def blob(sha256: str) -> Blob:
@@ -35,3 +44,13 @@ def test_a_missing_blob_becomes_a_sentence_and_a_known_one_stays() -> None:
     assert output == ItemAdded("t", ToolOutput("o", "call", "read", (gone, Text("x"))))
     for body in [*bodies, ConversationCreated("c"), ItemAdded(None, Notice("n", "x"))]:
         assert name_missing(body, {"a", "b"}) is body
+
+
+def test_blobs_of_what_was_kept_in_front_of_a_view() -> None:
+    content = blob("ab")
+    change = ViewChanged("v", "compact", kept=(UserMessage("m", (content,)), Summary("s", "x")))
+    assert find_blobs([change]) == ["ab"]
+    named = name_missing(change, {})
+    assert isinstance(named, ViewChanged)
+    assert find_blobs([named]) == []
+    assert named.kept[1] == Summary("s", "x")

@@ -27,6 +27,7 @@ from askd.core.items import (
     Part,
     Reasoning,
     Snapshot,
+    Summary,
     Text,
     ToolCall,
     ToolOutput,
@@ -246,3 +247,34 @@ def test_a_pinned_message_of_a_void_turn_is_not_there() -> None:
     failed = turn("t", outcome="failed")
     context = see(*failed, ItemPinned("t.0"), ViewChanged("v", "clear"))
     assert [item.id for item in context.items] == ["now.0"]
+
+
+def test_what_stands_in_front_of_a_compacted_view() -> None:
+    before = [
+        *turn("one", say("one.1")),
+        *turn("two", say("two.1")),
+        *turn("three", say("three.1")),
+    ]
+    summary = Summary("s", "It was said.")
+    kept = UserMessage("one.0", (Text("ask one"),))
+    change = ViewChanged("v", "compact", "two", summary=summary, kept=(kept,))
+    assert ids(see(*before, change)) == ["one.0", "s", "three.0", "three.1", "now.0"]
+    pinned = see(*before, ItemPinned("one.0"), ItemPinned("two.1"), change)
+    assert ids(pinned) == ["one.0", "two.1", "s", "three.0", "three.1", "now.0"], "said once"
+
+
+def test_a_pruned_output_leaves_a_line_and_a_dropped_exchange_nothing() -> None:
+    asked = AssistantMessage("t.1", (), calls=(CALL,))
+    before = turn("t", asked, OUTPUT, say("t.2"))
+    stubbed = see(*before, ViewChanged("v", "prune", stubbed_items=("t.1.1",)))
+    assert ids(stubbed) == ["t.0", "t.1", "t.1.1", "t.2", "now.0"]
+    assert stubbed.items[2] == replace(
+        OUTPUT, parts=(Text("[Output of 1 bytes removed to save space.]"),)
+    )
+    dropped = ViewChanged("v", "prune", dropped_items=("t.1", "t.1.1"))
+    assert ids(see(*before, dropped)) == ["t.0", "t.2", "now.0"]
+    assert ids(see(*before, dropped, turn_id="t")) == ["now.0", "t.0", "t.2"]
+    pinned = see(
+        *before, ItemPinned("t.1.1"), dropped, ViewChanged("w", "prune", stubbed_items=("t.1.1",))
+    )
+    assert OUTPUT in pinned.items, "what is pinned stays as it was"

@@ -142,7 +142,7 @@ def test_what_was_copied_does_not_make_a_conversation_old() -> None:
 
 
 def in_view(it: Conversation) -> list[str]:
-    return [turn_id for turn_id, turn in it.turns.items() if it.view.holds(turn)]
+    return [turn_id for turn_id, turn in it.turns.items() if it.view.holds(turn.position)]
 
 
 def test_clear_takes_turns_out_of_the_view_and_undo_brings_them_back() -> None:
@@ -211,7 +211,7 @@ def test_an_event_that_was_applied_is_not_applied_again() -> None:
 )
 def test_odd_events_change_nothing(body: Body) -> None:
     it = tell(accept(), body)
-    assert (it.queue, it.running, it.open_questions, it.view.cleared) == (["t"], None, {}, -1)
+    assert (it.queue, it.running, it.open_questions, it.view.floor) == (["t"], None, {}, -1)
     assert it.started == []
     assert it.last_seq == 3
 

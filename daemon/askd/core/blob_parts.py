@@ -7,7 +7,7 @@ known here, nor whether it is there.
 from collections.abc import Container, Sequence
 from dataclasses import replace
 
-from askd.core.events import Body, ItemAdded, PromptAccepted
+from askd.core.events import Body, HeadItem, ItemAdded, PromptAccepted, ViewChanged
 from askd.core.items import AssistantMessage, Blob, Part, Text, ToolOutput, UserMessage
 
 
@@ -31,8 +31,14 @@ def name_missing(body: Body, known: Container[str]) -> Body:
             return replace(body, items=named)
         case ItemAdded(item=UserMessage() | AssistantMessage() | ToolOutput() as item):
             return replace(body, item=replace(item, parts=_name(item.parts, known)))
+        case ViewChanged(kept=kept):
+            return replace(body, kept=tuple(_name_head(item, known) for item in kept))
         case _:
             return body
+
+
+def _name_head(item: HeadItem, known: Container[str]) -> HeadItem:
+    return replace(item, parts=_name(item.parts, known)) if isinstance(item, UserMessage) else item
 
 
 def _name(parts: tuple[Part, ...], known: Container[str]) -> tuple[Part, ...]:
@@ -50,5 +56,7 @@ def _parts(body: Body) -> Sequence[Part]:
             return [part for item in items for part in item.parts]
         case ItemAdded(item=UserMessage() | AssistantMessage() | ToolOutput() as item):
             return item.parts
+        case ViewChanged(kept=kept):
+            return [part for item in kept if isinstance(item, UserMessage) for part in item.parts]
         case _:
             return ()

@@ -1,6 +1,8 @@
 """The context: what one completion sees of a conversation.
 
-The turns of the view in the order in which they started, the asking turn last.
+First the pinned items of what has left the view, then what stands in its place
+(kept messages, a summary), then the turns that remain in the order in which they
+started, the asking turn last.
 What people alone should see (notices), what a later attempt replaced, and what
 no provider would take (answers with nothing in them) is left out; calls and
 outputs are healed last. Nothing is cut to fit here: a context that is too long
@@ -8,7 +10,7 @@ is the shell's to refuse.
 """
 
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from askd.core.conversation import Conversation, TurnRecord
@@ -26,6 +28,7 @@ from askd.core.items import (
 )
 from askd.core.pairs import Fault, heal
 from askd.core.tokens import ITEM_TOKENS, estimate_tokens
+from askd.core.view import View
 
 STDIN = "stdin"
 """The name of an attachment that came through standard input."""
@@ -51,22 +54,28 @@ def build_context(
 ) -> Context:
     """What the next completion of this turn sees; None: what a turn to come would see before it.
 
-    Of what has left the view the pinned items stay, in their places.
     The turn itself is there even if it has not started or its view was cleared
     while it ran.
     """
     view = conversation.view
-    items: list[Item] = []
+    pinned: list[Item] = []
+    remaining: list[Item] = []
     for each in conversation.started:
         record = conversation.turns[each]
         if each == turn_id or _is_void(record):
             continue
         seen = _visible(record)
-        items.extend(seen if view.holds(record) else _find_pinned(seen, conversation.pinned))
+        if view.holds(record.position):
+            remaining += _remain(seen, view, conversation.pinned)
+        else:
+            pinned += _find_pinned(seen, conversation.pinned)
     asking = conversation.turn_record(turn_id) if turn_id is not None else None
     if asking is not None:
-        items.extend(_visible(asking))
-    healed, faults = heal(items)
+        remaining += _remain(_visible(asking), view, conversation.pinned)
+    shown = {item.id for item in (*pinned, *remaining)}
+    # A message that was pinned since it was kept, or came back, is not said twice.
+    head = [item for item in view.head if item.id not in shown]
+    healed, faults = heal([*pinned, *head, *remaining])
     tokens = estimate_tokens(healed)
     if system:
         tokens += ITEM_TOKENS + estimate_tokens(system)
@@ -130,6 +139,29 @@ def _is_void(record: TurnRecord) -> bool:
 def _visible(record: TurnRecord) -> list[Item]:
     added = [each.item for each in record.items if each.status != "superseded"]
     return [item for item in (*record.prompt.items, *added) if _is_for_models(item)]
+
+
+def stub_output(output: ToolOutput) -> ToolOutput:
+    """What stays of an output that was pruned: that it was there, and how long it was."""
+    size = sum(
+        part.bytes if isinstance(part, Blob) else len(part.text.encode("utf-8", "replace"))
+        for part in output.parts
+    )
+    return replace(output, parts=(Text(f"[Output of {size} bytes removed to save space.]"),))
+
+
+def _remain(items: Sequence[Item], view: View, pinned: Set[str]) -> list[Item]:
+    """A turn's items without those that were dropped, and stubs in place of pruned outputs."""
+    if not (view.dropped or view.stubbed):
+        return list(items)
+    kept = {item.id for item in _find_pinned(items, pinned)}
+    return [
+        stub_output(item)
+        if isinstance(item, ToolOutput) and item.id in view.stubbed - kept
+        else item
+        for item in items
+        if item.id not in view.dropped or item.id in kept
+    ]
 
 
 def _find_pinned(items: Sequence[Item], pinned: Set[str]) -> list[Item]:

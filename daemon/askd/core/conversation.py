@@ -32,6 +32,7 @@ from askd.core.events import (
 )
 from askd.core.items import AssistantMessage, Notice, ToolOutput, UserMessage
 from askd.core.outcome import Stop, Usage
+from askd.core.view import View, Views
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,17 +72,6 @@ class TurnRecord:
     last: Body | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class View:
-    """What of the log a model may see: turns up to position `cleared` are out. -1: none is."""
-
-    cleared: int = -1
-
-    def holds(self, record: TurnRecord) -> bool:
-        """Whether this turn may be seen."""
-        return record.position > self.cleared
-
-
 class Conversation:
     """One conversation as its events tell it, so far.
 
@@ -92,6 +82,7 @@ class Conversation:
         pinned: ids of items that never leave the view.
         is_pinned: someone said that the conversation is one to keep.
         strays: items of no turn (notices) or of one that the log does not know.
+        views: the changes of what a model may see.
         message_count: what `count_messages` finds in all of it.
         created_at, updated_at: unix seconds of the first and the last event.
     """
@@ -115,7 +106,7 @@ class Conversation:
         # Dicts for their order and for removal at the same cost anywhere.
         self._queued: dict[str, None] = {}
         self._running: dict[str, None] = {}
-        self._cleared: dict[str, int] = {}
+        self.views = Views()
 
     @property
     def queue(self) -> list[str]:
@@ -135,7 +126,7 @@ class Conversation:
     @property
     def view(self) -> View:
         """What a model may see."""
-        return View(max(self._cleared.values(), default=-1))
+        return self.views.current
 
     def turn_record(self, turn_id: str) -> TurnRecord | None:
         """What the log says of a turn, if it knows it."""
@@ -251,13 +242,14 @@ class Conversation:
             self.pinned.discard(body.item_id)
 
     def _change_view(self, body: ViewChanged) -> None:
-        """Only `clear`, and the `undo` of one, change what this version shows."""
-        if body.kind == "clear":
-            record = self.turns.get(body.through_turn) if body.through_turn else None
-            # A clear that names no turn means all that has been said until now.
-            self._cleared[body.id] = record.position if record else self._last_started()
-        elif body.kind == "undo" and body.restored is not None:
-            self._cleared.pop(body.restored, None)
+        record = self.turns.get(body.through_turn) if body.through_turn else None
+        if record is not None:
+            self.views.apply(body, record.position)
+        elif body.kind == "clear":
+            # One that names no turn means all that has been said until now.
+            self.views.apply(body, self._last_started())
+        else:
+            self.views.apply(body, None)
 
     def _last_started(self) -> int:
         return self.turns[self.started[-1]].position if self.started else -1

@@ -136,13 +136,26 @@ class QuestionAnswered:
     decision: str
 
 
+HeadItem = UserMessage | Summary
+"""What can stand in front of a view, in place of what left it."""
+
+
 @dataclass(frozen=True, slots=True)
 class ViewChanged:
     """What a model may see has changed; the log has not.
 
-    `through_turn`: every turn up to and including this one leaves the view.
-    `dropped_items`: single items that leave it. `restored`: for `undo`, the
-    id of the change that is taken back.
+    Attributes:
+        through_turn: every turn up to and including this one leaves the view, but for pinned items.
+        dropped_items: single items that leave it: whole exchanges of the turns that stay.
+        stubbed_items: tool outputs of which only a line stays.
+        kept, summary: what stands in front of what remains, in this order, in place of all that
+            stood there before; messages that are whole have the ids that they had.
+        restored: for `undo`, the id of the change that is taken back.
+        tokens_before, tokens_after: of the next request, about.
+        model, usage: who wrote the summary, and what that took.
+        truncated: items that were left out of what the summary was made from.
+        up_to_seq: the log as it was when this was planned; what came later stays as it is.
+        reason: what caused it: a person, a threshold, an overflow.
     """
 
     TYPE: ClassVar[str] = "view_changed"
@@ -152,6 +165,15 @@ class ViewChanged:
     dropped_items: tuple[str, ...] = ()
     summary: Summary | None = None
     restored: str | None = None
+    stubbed_items: tuple[str, ...] = ()
+    kept: tuple[HeadItem, ...] = ()
+    tokens_before: int | None = None
+    tokens_after: int | None = None
+    model: str | None = None
+    usage: Usage | None = None
+    truncated: int = 0
+    up_to_seq: int | None = None
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
