@@ -48,7 +48,8 @@ _ESCAPE = "\x1b"
 _SEEN = re.compile(rf"{_ESCAPE}\[[0-?]*[ -/]*[@-~]|{_WORD.pattern}")
 _PLAIN_WORD = re.compile("[a-z0-9]+")
 """The same for most texts, many times as fast."""
-_NOT_PLAIN = re.compile(f"[^\\W_a-zA-Z0-9]|[{_SIGNS}{_ESCAPE}]")
+_NOT_PLAIN = re.compile(f"[^\\W_a-zA-Z0-9]|[{_ALONE}{_SIGNS}{_ESCAPE}]")
+"""Also characters that stand alone and that this Python's Unicode does not know yet."""
 _ASKED = re.compile(r'"([^"]*)"(\*?)|(\S+)')
 
 
