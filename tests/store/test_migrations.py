@@ -9,15 +9,9 @@ from pathlib import Path
 import pytest
 
 from askd.errors import NewerSchema, StorageFailed
+from askd.store.backups import BACKUP_AGE_S, backup_path
 from askd.store.database import configure_writer, prepare_file
-from askd.store.migrations import (
-    BACKUP_AGE_S,
-    MIGRATIONS,
-    Migration,
-    backup_path,
-    migrate,
-    split_statements,
-)
+from askd.store.migrations import MIGRATIONS, Migration, migrate, split_statements
 
 FIRST = Migration(1, "first", "CREATE TABLE a (x TEXT NOT NULL);\nINSERT INTO a VALUES ('kept');\n")
 SECOND = Migration(2, "second", "ALTER TABLE a ADD COLUMN y TEXT;\nUPDATE a SET y = 'new';")

@@ -22,7 +22,8 @@ from askd.store.batch import Done, commit_batch
 from askd.store.bodies import encode_text
 from askd.store.changes import append
 from askd.store.database import configure_writer, prepare_file
-from askd.store.migrations import MIGRATIONS, backup_path, migrate
+from askd.store.backups import backup_path
+from askd.store.migrations import MIGRATIONS, migrate
 from askd.store.usage_migration import add_usage
 from tests.core.values import logs
 from tests.store.builders import answer, create, finish, note, open_store, prompt

@@ -13,7 +13,8 @@ from askd.core.events import Event, ItemAdded, PromptAccepted, TurnFinished
 from askd.store import blobs, job_rows, refusals
 from askd.store.batch import Change, Done
 from askd.store.bodies import clean_text, encode_text
-from askd.store.log import Committed, KnownKey, Partial, PromptKey, Write
+from askd.store.key_rows import forget_keys, read_key, save_key
+from askd.store.log import Committed, Partial, Write
 from askd.store.projection import (
     ConversationRow,
     advance_row,
@@ -40,14 +41,6 @@ def row_of(columns: tuple[object, ...]) -> ConversationRow:
     """A row from the columns of `ROW_COLUMNS`."""
     values: dict[str, Any] = dict(zip(ROW_COLUMNS.split(", "), columns, strict=True))
     return ConversationRow(**{**values, "pinned": bool(values["pinned"])})
-
-
-def read_key(connection: sqlite3.Connection, key: str) -> KnownKey | None:
-    """The turn that a key stands for."""
-    found = connection.execute(
-        "SELECT key, digest, conversation_id, turn_id, seq FROM keys WHERE key = ?", (key,)
-    ).fetchone()
-    return None if found is None else KnownKey(*found)
 
 
 def append(write: Write) -> Change[Committed]:
@@ -79,10 +72,16 @@ def append(write: Write) -> Change[Committed]:
         if write.times is None:
             # What happened elsewhere was paid for, and counted, there.
             count_answers(connection, events)
+        else:
+            # Old as it may be, it is not too old to keep on the day on which it came.
+            connection.execute(
+                "UPDATE conversations SET imported_at = ? WHERE id = ?", (at, row.id)
+            )
         index_events(connection, events)
         _follow_turns(connection, row.id, events)
         if write.key is not None:
-            _save_key(connection, write.key, row.id, find_key_seq(events, write.key.turn_id))
+            seq = find_key_seq(events, write.key.turn_id)
+            save_key(connection, write.key, row.id, seq=seq)
         if write.terminal is not None:
             connection.execute(
                 "INSERT INTO terminals (terminal, conversation_id, at) VALUES (?, ?, ?)"
@@ -96,15 +95,24 @@ def append(write: Write) -> Change[Committed]:
     return change
 
 
-def delete(conversation_id: str) -> Change[None]:
-    """Everything of a conversation but its keys and the counts of its usage; raise `NotFound`."""
+def delete(conversation_id: str, *, archive: bool = False) -> Change[None]:
+    """Everything of a conversation but the counts of its usage and its keys; raise `NotFound`.
+
+    Its rollout is noted to be removed, or with `archive` to be moved to the archive.
+    """
 
     def change(connection: sqlite3.Connection, at: float) -> Done[None]:
         if read_row(connection, conversation_id) is None:
             raise refusals.conversation_not_found(conversation_id)
         digests = blobs.used_blobs(connection, conversation_id)
         forget_conversation(connection, conversation_id)
-        connection.execute("UPDATE keys SET seq = 0 WHERE conversation_id = ?", (conversation_id,))
+        forget_keys(connection, conversation_id)
+        connection.execute(
+            "INSERT INTO rollout_removals (path, archive)"
+            " SELECT path, ? FROM rollouts WHERE conversation_id = ?"
+            " ON CONFLICT (path) DO UPDATE SET archive = excluded.archive",
+            (archive, conversation_id),
+        )
         # Everything else refers to this row and goes with it; what it has cost is kept without it.
         connection.execute("DELETE FROM conversations WHERE id = ?", (conversation_id,))
         blobs.drop_unused(connection, digests)
@@ -212,12 +220,3 @@ def _follow_turns(
                 )
             case _:
                 pass
-
-
-def _save_key(
-    connection: sqlite3.Connection, key: PromptKey, conversation_id: str, seq: int
-) -> None:
-    connection.execute(
-        "INSERT INTO keys (key, digest, conversation_id, turn_id, seq) VALUES (?, ?, ?, ?, ?)",
-        (key.key, key.digest, conversation_id, key.turn_id, seq),
-    )

@@ -6,7 +6,6 @@ beside itself; the copy goes a week later, at a start of the daemon. A database
 from a newer version is left alone.
 """
 
-import contextlib
 import os
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
@@ -15,12 +14,11 @@ from pathlib import Path
 
 from askd.errors import NewerSchema, StorageFailed
 from askd.files import PRIVATE_FILE, sync_directory
+from askd.store.backups import backup_path, drop_old_backups
+from askd.store.expiry_migration import add_expiry
 from askd.store.refusals import storage_failed
 from askd.store.search_migration import add_search
 from askd.store.usage_migration import add_usage
-
-BACKUP_AGE_S = 7 * 86_400.0
-"""A copy of the database is kept this long: it still holds what has been deleted since."""
 
 Step = str | Callable[[sqlite3.Connection], None]
 """SQL, or a function that runs inside the step's transaction and must not end it."""
@@ -59,6 +57,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     # No event of an older version pins a conversation: there is nothing to fill it from.
     Migration(4, "pins", "ALTER TABLE conversations ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0;"),
     Migration(5, "rollouts", ROLLOUTS),
+    Migration(6, "expiry", add_expiry),
 )
 
 
@@ -81,7 +80,7 @@ def migrate(
         )
     pending = [each for each in migrations if each.number not in applied]
     if not pending:
-        _drop_old_backups(path, at)
+        drop_old_backups(path, at=at)
         return
     backup = _back_up(connection, path, current) if applied else None
     for migration in pending:
@@ -95,11 +94,6 @@ def migrate(
                 f"{path} could not be brought to schema {migration.number} "
                 f"({migration.name}): {error}. It is as it was.{kept}"
             ) from error
-
-
-def backup_path(path: Path, number: int) -> Path:
-    """Where the copy lies that was made before schema `number` was left."""
-    return path.with_name(f"{path.name}.backup-{number}")
 
 
 def _find_applied(connection: sqlite3.Connection, path: Path) -> set[int]:
@@ -139,13 +133,6 @@ def split_statements(script: str) -> Iterator[str]:
             statement = ""
     if statement.strip():
         yield statement
-
-
-def _drop_old_backups(path: Path, at: float) -> None:
-    for backup in path.parent.glob(f"{path.name}.backup-*"):
-        with contextlib.suppress(OSError):  # gone already, or not ours to remove: no harm
-            if at - backup.stat().st_mtime > BACKUP_AGE_S:
-                backup.unlink()
 
 
 def _back_up(connection: sqlite3.Connection, path: Path, number: int) -> Path:

@@ -16,12 +16,13 @@ import trio
 
 from askd.core.events import Event
 from askd.core.search import Role
-from askd.store import blobs, job_queries, refusals, search_queries, usage_queries
+from askd.store import blobs, expiry, job_queries, refusals, search_queries, usage_queries
 from askd.store.bodies import decode_event
-from askd.store.changes import ROW_COLUMNS, read_key, read_row, row_of
+from askd.store.changes import ROW_COLUMNS, read_row, row_of
 from askd.store.cursors import decode_cursor, encode_cursor
 from askd.store.database import open_readonly
 from askd.store.job_queries import JobPage, JobRow
+from askd.store.key_rows import read_key
 from askd.store.log import KnownKey, Partial
 from askd.store.projection import ConversationRow
 from askd.store.search_queries import SearchHit, SearchPage
@@ -129,11 +130,30 @@ class Reader:
             )
         return events, more
 
-    async def list_conversations(self, *, cursor: str | None, limit: int) -> ListPage:
-        """A page of conversations, the last updated first; raises `RequestError` (cursor)."""
+    async def list_conversations(
+        self, *, cursor: str | None, limit: int, before_at: float | None = None
+    ) -> ListPage:
+        """A page of conversations, the last updated first; raises `RequestError` (cursor).
+
+        `before_at`: only those in which nothing has changed since then, and which came before.
+        """
         return await self._query(
-            lambda connection: list_page(connection, cursor=cursor, limit=limit)
+            lambda connection: list_page(
+                connection, cursor=cursor, limit=limit, before_at=before_at
+            )
         )
+
+    async def find_expired(self, *, before_at: float, after_id: str, limit: int) -> list[str]:
+        """Ids of conversations that may be removed for their age, in order, from one id on."""
+        return await self._query(
+            lambda connection: expiry.find_expired(
+                connection, before_at=before_at, after_id=after_id, limit=limit
+            )
+        )
+
+    async def find_newest(self) -> float | None:
+        """When the log was last written, by the clock of then; None: it is empty."""
+        return await self._query(expiry.find_newest)
 
     async def unfinished(self) -> list[str]:
         """The ids of conversations with a turn that was accepted and has not ended."""
@@ -292,16 +312,26 @@ PREFIX_QUERY = (
 )
 
 
-def list_page(connection: sqlite3.Connection, *, cursor: str | None, limit: int) -> ListPage:
-    """A page of conversations, the last updated first."""
+def list_page(
+    connection: sqlite3.Connection,
+    *,
+    cursor: str | None,
+    limit: int,
+    before_at: float | None = None,
+) -> ListPage:
+    """A page of conversations, the last updated first; `before_at`: of those that are older."""
     place = () if cursor is None else decode_cursor(cursor)
+    age = () if before_at is None else (before_at, before_at)
+    older = "updated_at < ? AND imported_at < ?" if age else "TRUE"
     found = connection.execute(
         f"SELECT {ROW_COLUMNS} FROM conversations"
-        f" {'WHERE (updated_at, id) < (?, ?)' if place else ''}"
+        f" WHERE {older} {'AND (updated_at, id) < (?, ?)' if place else ''}"
         " ORDER BY updated_at DESC, id DESC LIMIT ?",
-        (*place, limit + 1),
+        (*age, *place, limit + 1),
     ).fetchall()
-    (total,) = connection.execute("SELECT count(*) FROM conversations").fetchone()
+    (total,) = connection.execute(
+        f"SELECT count(*) FROM conversations WHERE {older}", age
+    ).fetchone()
     rows = [row_of(columns) for columns in found[:limit]]
     more = len(found) > limit and rows
     return ListPage(

@@ -21,7 +21,7 @@ import trio
 
 from askd.core.events import Event
 from askd.errors import StorageFailed
-from askd.store import changes, job_rows, refusals
+from askd.store import changes, expiry, job_rows, refusals
 from askd.store.batch import Change, Done
 from askd.store.checkpoint import WAL_LIMIT_BYTES, wal_size
 from askd.store.job_rows import JobEnd
@@ -111,9 +111,18 @@ class Writer(Log):
             self._work.set()
         self._partials[partial.conversation_id, partial.item_id, partial.kind] = partial
 
-    async def delete(self, conversation_id: str) -> None:
-        """Remove a conversation and all that belongs to it; its keys stay."""
-        await self._ask(_Request(changes.delete(conversation_id), deletes=True))
+    async def delete(self, conversation_id: str, *, archive: bool = False) -> None:
+        """Remove a conversation and all that belongs to it; its keys stay, unreadable.
+
+        `archive`: its rollout is moved to the archive, and not removed.
+        """
+        change = changes.delete(conversation_id, archive=archive)
+        await self._ask(_Request(change, deletes=True))
+
+    async def expire(self, conversation_id: str, *, before_at: float, archive: bool) -> bool:
+        """Remove a conversation that `expiry.may_expire`; whether it was."""
+        change = expiry.expire(conversation_id, before_at=before_at, archive=archive)
+        return await self._ask(_Request(change, deletes=True))
 
     async def mend_search(self) -> None:
         """Have the index of words built anew when nobody waits, or at the next start."""
