@@ -1,0 +1,159 @@
+"""Sight: what of a conversation can be seen by a model, piece by piece and in its order.
+
+Pinned items of what has left the view, what stands in its place, the turns that
+remain, the asking turn. What people alone should see (notices), what a later
+attempt replaced, and what no provider would take (answers with nothing in them)
+is in none of them. Nothing is healed here, and nothing counted.
+"""
+
+from collections.abc import Sequence, Set
+from dataclasses import dataclass, replace
+
+from askd.core.conversation import Conversation, TurnRecord
+from askd.core.events import HeadItem
+from askd.core.items import (
+    AssistantMessage,
+    Blob,
+    Item,
+    Notice,
+    Part,
+    Snapshot,
+    Text,
+    ToolOutput,
+    Unknown,
+    UserMessage,
+)
+from askd.core.view import View
+
+
+@dataclass(frozen=True, slots=True)
+class SeenTurn:
+    """What can be seen of one turn; `position` as in its record."""
+
+    turn_id: str
+    position: int
+    items: tuple[Item, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sight:
+    """All that can be seen, in the order in which a model sees it.
+
+    Attributes:
+        pinned: of turns that left the view.
+        head: what stands in their place; nothing that is said elsewhere.
+        turns: those that remain, in the order in which they started, but for the asking one.
+        asking: the turn whose request it is.
+    """
+
+    pinned: tuple[Item, ...]
+    head: tuple[HeadItem, ...]
+    turns: tuple[SeenTurn, ...]
+    asking: SeenTurn | None
+
+    @property
+    def items(self) -> list[Item]:
+        """All of it."""
+        seen: list[Item] = [*self.pinned, *self.head]
+        for turn in self.turns:
+            seen += turn.items
+        return seen if self.asking is None else [*seen, *self.asking.items]
+
+
+def find_sight(conversation: Conversation, turn_id: str | None) -> Sight:
+    """What the next completion of this turn can see; None: what a turn to come could, before it.
+
+    The turn itself is there even if it has not started or its view was cleared
+    while it ran.
+    """
+    view = conversation.view
+    pinned: list[Item] = []
+    turns: list[SeenTurn] = []
+    for each in conversation.started:
+        record = conversation.turns[each]
+        if each == turn_id or is_void(record):
+            continue
+        if view.holds(record.position):
+            turns.append(_see(each, record, view, conversation.pinned))
+        else:
+            pinned += find_pinned(find_visible(record), conversation.pinned)
+    asking = None
+    if turn_id is not None and turn_id in conversation.turns:
+        asking = _see(turn_id, conversation.turns[turn_id], view, conversation.pinned)
+    shown = {item.id for item in pinned}
+    for turn in (*turns, *([asking] if asking is not None else [])):
+        shown.update(item.id for item in turn.items)
+    # A message that was pinned since it was kept, or came back, is not said twice.
+    head = tuple(item for item in view.head if item.id not in shown)
+    return Sight(pinned=tuple(pinned), head=head, turns=tuple(turns), asking=asking)
+
+
+def is_void(record: TurnRecord) -> bool:
+    """A failed turn that brought no answer: whoever asked will have asked again."""
+    if record.finished is None or record.finished.outcome != "failed":
+        return False
+    return not any(isinstance(item, AssistantMessage) for item in find_visible(record))
+
+
+def find_visible(record: TurnRecord) -> list[Item]:
+    """What a model may see of a turn, whatever the view is."""
+    added = [each.item for each in record.items if each.status != "superseded"]
+    return [item for item in (*record.prompt.items, *added) if _is_for_models(item)]
+
+
+def stub_output(output: ToolOutput) -> ToolOutput:
+    """What stays of an output that was pruned: that it was there, and how long it was."""
+    size = sum(
+        part.bytes if isinstance(part, Blob) else len(part.text.encode("utf-8", "replace"))
+        for part in output.parts
+    )
+    return replace(output, parts=(Text(f"[Output of {size} bytes removed to save space.]"),))
+
+
+def _see(turn_id: str, record: TurnRecord, view: View, pinned: Set[str]) -> SeenTurn:
+    """A turn without what was dropped of it, and with stubs in place of pruned outputs."""
+    items: Sequence[Item] = find_visible(record)
+    if view.dropped or view.stubbed:
+        items = _reduce(items, view, kept={item.id for item in find_pinned(items, pinned)})
+    return SeenTurn(turn_id, record.position, tuple(items))
+
+
+def _reduce(items: Sequence[Item], view: View, *, kept: Set[str]) -> list[Item]:
+    return [
+        stub_output(item)
+        if isinstance(item, ToolOutput) and item.id in view.stubbed - kept
+        else item
+        for item in items
+        if item.id not in view.dropped or item.id in kept
+    ]
+
+
+def find_pinned(items: Sequence[Item], pinned: Set[str]) -> list[Item]:
+    """The pinned ones of a turn's items; of an exchange all or nothing."""
+    kept = {item.id for item in items} & pinned
+    if not kept:
+        return []
+    for message in items:
+        if isinstance(message, AssistantMessage) and message.calls:
+            calls = {call.call_id for call in message.calls}
+            outputs = [o.id for o in items if isinstance(o, ToolOutput) and o.call_id in calls]
+            if not kept.isdisjoint({message.id, *outputs}):
+                kept.update((message.id, *outputs))
+    return [item for item in items if item.id in kept]
+
+
+def _is_for_models(item: Item) -> bool:
+    match item:
+        case Notice() | Snapshot() | Unknown():
+            return False
+        case AssistantMessage(parts=parts, calls=calls):
+            # Reasoning alone is no message to any provider, and white space is refused by some.
+            return bool(calls) or any(_says_something(part) for part in parts)
+        case UserMessage(parts=parts):
+            return bool(parts)
+        case _:
+            return True
+
+
+def _says_something(part: Part) -> bool:
+    return not isinstance(part, Text) or bool(part.text.strip())
