@@ -1,17 +1,21 @@
 """Whatever a log holds, what is sent has each call with its output, and nothing else changes."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from askd.core.items import AssistantMessage, Item, Notice, Text, ToolCall, ToolOutput, UserMessage
 from askd.core.pairs import (
+    NAMES,
     SYNTHETIC_TEXT,
     Fault,
     describe_fault,
     describe_healing,
     describe_pair,
     find_faults,
+    fit_name,
     heal,
     interrupt_call,
     is_whole,
@@ -127,8 +131,44 @@ def test_a_call_without_an_id_gets_one_and_an_output() -> None:
     assert healed[1].call_id == "call_1"
 
 
+BAD_NAMES = ["", " ", "a b", "a\x00b", "x\n", "é", "計算", "x" * 65, "\ud800", "functions.f"]
+
+
+@pytest.mark.parametrize("name", BAD_NAMES)
+def test_a_name_that_no_provider_takes_is_replaced_in_call_and_output(name: str) -> None:
+    call = ToolCall("call_x", name, "{}")
+    asks, answer = replace(ASKS, calls=(call,)), replace(ANSWER, name=name)
+    healed, faults = heal([USER, asks, answer])
+    message, output = healed[1:]
+    assert isinstance(message, AssistantMessage)
+    assert isinstance(output, ToolOutput)
+    assert NAMES.fullmatch(message.calls[0].name)
+    assert output.name == message.calls[0].name == fit_name(name)
+    assert [(fault.kind, fault.name) for fault in faults] == [("bad_name", output.name)]
+    assert asks.calls[0].name == answer.name == name
+    # Also where the output is one of ours.
+    synthetic = heal([USER, asks])[0][2]
+    assert isinstance(synthetic, ToolOutput)
+    assert synthetic.name == output.name
+
+
+def test_an_output_has_the_name_of_its_call() -> None:
+    healed, faults = heal([USER, ASKS, replace(ANSWER, name="other")])
+    assert healed == (USER, ASKS, ANSWER)
+    assert [(fault.kind, fault.item_id) for fault in faults] == [("bad_name", "o")]
+
+
+@given(st.text())
+def test_every_name_becomes_one_that_is_taken(name: str) -> None:
+    assert NAMES.fullmatch(fit_name(name))
+    assert fit_name(fit_name(name)) == fit_name(name)
+    assert fit_name("read_file") == "read_file"
+    assert fit_name("") == "unknown"
+
+
 IDS = st.sampled_from(["", "a", "b", "a#2", "call_1"])
-CALLS = st.builds(ToolCall, IDS, st.just("f"), st.just("{}"))
+NAMED = st.sampled_from(["f", "g", *BAD_NAMES])
+CALLS = st.builds(ToolCall, IDS, NAMED, st.just("{}"))
 HISTORIES: st.SearchStrategy[list[Item]] = st.lists(
     st.one_of(
         st.just(USER),
@@ -138,7 +178,7 @@ HISTORIES: st.SearchStrategy[list[Item]] = st.lists(
             st.sampled_from(["m", "n", "o"]),
             calls=st.lists(CALLS, max_size=3).map(tuple),
         ),
-        st.builds(ToolOutput, st.text("xyz"), IDS, st.just("f"), st.just((Text("4"),))),
+        st.builds(ToolOutput, st.text("xyz"), IDS, NAMED, st.just((Text("4"),))),
     ),
     max_size=12,
 )
@@ -147,17 +187,18 @@ HISTORIES: st.SearchStrategy[list[Item]] = st.lists(
 @given(HISTORIES)
 def test_any_history_can_be_sent_once_healed(history: list[Item]) -> None:
     healed, faults = heal(history)
-    waiting: list[str] = []
+    waiting: list[tuple[str, str]] = []
     for item in healed:
         if isinstance(item, ToolOutput):
             assert item.call_id.strip()
-            assert item.call_id in waiting
-            waiting.remove(item.call_id)
+            assert (item.call_id, item.name) in waiting
+            waiting.remove((item.call_id, item.name))
             continue
         assert waiting == []
         if isinstance(item, AssistantMessage):
-            waiting = [call.call_id for call in item.calls]
-            assert len(set(waiting)) == len(waiting)
+            waiting = [(call.call_id, call.name) for call in item.calls]
+            assert len({call_id for call_id, _ in waiting}) == len(waiting)
+            assert all(NAMES.fullmatch(name) for _, name in waiting)
     assert waiting == []
     # Healthy or not: once healed, nothing is left to heal, and nothing but outputs has gone.
     assert heal(healed) == (healed, [])
@@ -218,7 +259,17 @@ def test_texts_of_the_log() -> None:
     )
 
 
-@pytest.mark.parametrize("kind", ["doubled", "unanswered", "displaced", "bad_call_id"])
+@pytest.mark.parametrize("kind", ["doubled", "unanswered", "displaced", "bad_call_id", "bad_name"])
 def test_every_fault_names_its_call(kind: str) -> None:
     fault = Fault(kind=kind, item_id="o", call_id="call_x", name="f")  # type: ignore[arg-type]  # one of the kinds
     assert "call_id=call_x" in describe_fault(fault)
+
+
+def test_no_id_or_name_forges_a_line_of_the_log() -> None:
+    forged = "x\n2026-01-01 ERROR all is lost\ud800"
+    call = ToolCall(forged, forged, "{}")
+    lines = [describe_pair(call)]
+    lines += [describe_fault(each) for each in find_faults([replace(ASKS, calls=(call, call))])]
+    lines += [describe_fault(each) for each in find_faults([replace(ANSWER, call_id=forged)])]
+    assert len(lines) == 7
+    assert all(line.isprintable() for line in lines)

@@ -9,6 +9,7 @@ import trio
 import trio.testing
 
 from askd.core.items import Text, ToolCall, ToolOutput, join_text
+from askd.core.pairs import fit_name
 from askd.tools.base import Result, Tool
 from askd.tools.registry import Registry
 
@@ -51,7 +52,7 @@ async def test_an_unknown_tool_is_an_error_output_that_says_so() -> None:
     assert join_text(output.parts) == "There is no tool named 'dig'."
 
 
-@pytest.mark.parametrize("arguments", ["{", "[1]", "7", '{"a": 0}', "{}", ""])
+@pytest.mark.parametrize("arguments", ["{", "[1]", "7", '{"a": 0}', "{}", "", "[" * 100_000])
 async def test_whatever_goes_wrong_becomes_an_error_output(arguments: str) -> None:
     output = await run(arguments)
     assert output.is_error
@@ -78,3 +79,15 @@ def test_a_registry_describes_its_tools_and_knows_which_have_effects() -> None:
 def test_a_name_is_taken_once() -> None:
     with pytest.raises(ValueError, match="two tools are named 'add'"):
         Registry([ADDER, ADDER])
+
+
+@pytest.mark.parametrize("name", ["", "add two", "add\x00", "x" * 65, "é", "functions.add"])
+async def test_a_name_that_some_provider_refuses_is_no_tools_name(name: str) -> None:
+    with pytest.raises(ValueError, match="no provider takes"):
+        Registry([Adder(name)])
+    # A call of it runs nothing else, whatever it is called in a request afterwards.
+    assert fit_name(name) != name
+    neighbour = Registry([Adder(fit_name(name))])
+    output = await neighbour.run(ToolCall("call_1", name, '{"a": 2, "b": 3}'), item_id="t.1.1")
+    assert (output.synthetic, output.name) == ("unknown_tool", name)
+    assert join_text(output.parts).isprintable()

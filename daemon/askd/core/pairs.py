@@ -3,11 +3,13 @@
 Providers refuse a request in which an output has no call before it, a call has
 no output, or something stands between the two. New turns cannot make such a
 history; old and imported logs can hold one. `heal` makes any list of items
-sendable and says what was wrong; it never touches the log. It does not log: the
-texts are here so that they are the same wherever they are logged.
+sendable and says what was wrong; it never touches the log. A tool's name that no
+provider takes is replaced on the way too, the same for a call and its output. It
+does not log: the texts are here so that they are the same wherever they are logged.
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Literal, assert_never
@@ -18,7 +20,16 @@ SYNTHETIC_TEXT = "The tool call was interrupted; it has no output."
 """Part of requests, which providers cache by their text: not to be reworded without need."""
 PREVIEW_CHARACTERS = 50
 
-FaultKind = Literal["orphan", "missing_id", "doubled", "unanswered", "displaced", "bad_call_id"]
+NAMES = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+"""Names of tools that every provider takes; OpenAI and Anthropic refuse all others."""
+_NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
+NAME_LIMIT = 64
+NAMELESS = "unknown"
+"""What a call without a name is a call of."""
+
+FaultKind = Literal[
+    "orphan", "missing_id", "doubled", "unanswered", "displaced", "bad_call_id", "bad_name"
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +42,8 @@ class Fault:
     - `unanswered`: a call without an output; got a synthetic one
     - `displaced`: an output apart from its call; moved there
     - `bad_call_id`: a call without an id, or with one that its message used before; got its own
+    - `bad_name`: a call whose tool no provider would name so, or an output that names another
+      tool than its call does; `name` is the new one
     """
 
     kind: FaultKind
@@ -46,35 +59,41 @@ class Fault:
 
 
 def describe_fault(fault: Fault) -> str:
-    """The line to log for a fault, at WARNING."""
+    """The line to log for a fault, at WARNING; on load, at DEBUG."""
+    call_id, name = _show(fault.call_id), _show(fault.name)
     match fault.kind:
         case "orphan":
             return (
                 "Orphan tool message detected and dropped: "
-                f'tool_call_id={fault.call_id}, content_preview="{fault.preview}"'
+                f'tool_call_id={call_id}, content_preview="{fault.preview}"'
             )
         case "missing_id":
             return "Tool message missing tool_call_id, dropping message"
         case "doubled":
-            return f"Second output of a tool call dropped: tool_call_id={fault.call_id}"
+            return f"Second output of a tool call dropped: tool_call_id={call_id}"
         case "unanswered":
             return (
                 "Tool call without output answered as interrupted: "
-                f"call_id={fault.call_id}, tool_name={fault.name}"
+                f"call_id={call_id}, tool_name={name}"
             )
         case "displaced":
-            return f"Tool output moved behind its call: tool_call_id={fault.call_id}"
+            return f"Tool output moved behind its call: tool_call_id={call_id}"
         case "bad_call_id":
             return (
                 "Tool call with a missing or doubled id renamed: "
-                f"call_id={fault.call_id}, tool_name={fault.name}"
+                f"call_id={call_id}, tool_name={name}"
+            )
+        case "bad_name":
+            return (
+                f"Tool name replaced by one that can be sent: call_id={call_id}, tool_name={name}"
             )
     assert_never(fault.kind)
 
 
 def describe_pair(call: ToolCall) -> str:
     """The line to log for a pair that was kept, at DEBUG."""
-    return f"Preserved tool call pair: call_id={call.call_id}, tool_name={call.name}"
+    call_id, name = _show(call.call_id), _show(call.name)
+    return f"Preserved tool call pair: call_id={call_id}, tool_name={name}"
 
 
 def describe_healing(faults: Sequence[Fault], kept: int) -> str:
@@ -117,6 +136,13 @@ def rename_calls(calls: tuple[ToolCall, ...], used: Set[str] = frozenset()) -> t
     return tuple(renamed)
 
 
+def fit_name(name: str) -> str:
+    """The tool's name; what no provider takes becomes `_`, and no name at all `unknown`."""
+    if NAMES.fullmatch(name):
+        return name
+    return _NOT_IN_NAMES.sub("_", name)[:NAME_LIMIT] or NAMELESS
+
+
 def is_whole(call: ToolCall) -> bool:
     """Whether a call of an answer that was cut had come to its end: a name and a JSON object."""
     try:
@@ -140,7 +166,7 @@ def heal(items: Sequence[Item]) -> tuple[tuple[Item, ...], list[Fault]]:
     """
     faults: list[Fault] = []
     renamed = {
-        index: rename_calls(item.calls)
+        index: tuple(_name_call(call) for call in rename_calls(item.calls))
         for index, item in enumerate(items)
         if isinstance(item, AssistantMessage) and item.calls
     }
@@ -165,25 +191,33 @@ def heal(items: Sequence[Item]) -> tuple[tuple[Item, ...], list[Fault]]:
 
 def _take_calls(item: Item, calls: tuple[ToolCall, ...], faults: list[Fault]) -> AssistantMessage:
     assert isinstance(item, AssistantMessage)
-    changed = [new for old, new in zip(item.calls, calls, strict=True) if old != new]
-    if not changed:
+    if item.calls == calls:
         return item
-    faults.extend(_call_fault("bad_call_id", item, call) for call in changed)
+    for old, new in zip(item.calls, calls, strict=True):
+        if old.call_id != new.call_id:
+            faults.append(_call_fault("bad_call_id", item, new))
+        if old.name != new.name:
+            faults.append(_call_fault("bad_name", item, new))
     return replace(item, calls=calls)
+
+
+def _name_call(call: ToolCall) -> ToolCall:
+    name = fit_name(call.name)
+    return call if name == call.name else replace(call, name=name)
 
 
 def _match_outputs(
     items: Sequence[Item], renamed: Mapping[int, tuple[ToolCall, ...]], faults: list[Fault]
 ) -> dict[int, dict[str, ToolOutput]]:
     """Join outputs to calls: by the index of a message its outputs, by call, as they arrived."""
-    waiting: dict[str, list[tuple[int, str]]] = {}
+    waiting: dict[str, list[tuple[int, ToolCall, ToolCall]]] = {}
     answers: dict[int, dict[str, ToolOutput]] = {}
     nearest = -1  # the message that an output at this place follows directly
     for index, item in enumerate(items):
         if isinstance(item, AssistantMessage) and item.calls:
             # Backwards, for the last is taken first: outputs of one id come in its calls' order.
             for old, new in reversed(list(zip(item.calls, renamed[index], strict=True))):
-                waiting.setdefault(old.call_id, []).append((index, new.call_id))
+                waiting.setdefault(old.call_id, []).append((index, old, new))
         if not isinstance(item, ToolOutput):
             nearest = index
         elif not item.call_id.strip():
@@ -193,12 +227,20 @@ def _match_outputs(
         elif not waiting[item.call_id]:
             faults.append(_fault("doubled", item))
         else:
-            owner, call_id = waiting[item.call_id].pop()
-            output = item if item.call_id == call_id else replace(item, call_id=call_id)
-            answers.setdefault(owner, {})[call_id] = output
+            owner, asked, call = waiting[item.call_id].pop()
+            answers.setdefault(owner, {})[call.call_id] = _join_call(item, call)
+            if item.name not in (asked.name, call.name):
+                faults.append(replace(_fault("bad_name", item), name=call.name))
             if owner != nearest:
                 faults.append(_fault("displaced", item))
     return answers
+
+
+def _join_call(output: ToolOutput, call: ToolCall) -> ToolOutput:
+    """The output under its call's id and name: some models' templates show only the name."""
+    if (output.call_id, output.name) == (call.call_id, call.name):
+        return output
+    return replace(output, call_id=call.call_id, name=call.name)
 
 
 def _fault(kind: FaultKind, output: ToolOutput) -> Fault:
@@ -216,6 +258,9 @@ def _call_fault(kind: FaultKind, message: AssistantMessage, call: ToolCall) -> F
 
 
 def _preview(output: ToolOutput) -> str:
-    text = join_text(output.parts)[:PREVIEW_CHARACTERS]
-    # One line, whatever the tool wrote: a log line must not be forged by an output.
-    return "".join(c if c.isprintable() else " " for c in text)
+    return _show(join_text(output.parts)[:PREVIEW_CHARACTERS])
+
+
+def _show(text: str) -> str:
+    """One line, whatever a model or a tool wrote: neither must forge a line of the log."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)

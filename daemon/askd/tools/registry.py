@@ -2,7 +2,9 @@
 
 Every call gets an output: a tool that is not there, arguments that are no JSON
 object and a tool that raises each become an error output that the model can
-read. Only cancellation passes through.
+read. Only cancellation passes through. A tool is called by the name that models are
+told and by no other, so a name that some provider would refuse is none: what stands
+in a request in place of such a name (`core.pairs`) never runs another tool.
 """
 
 import json
@@ -11,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from askd.core.items import Text, ToolCall, ToolOutput
+from askd.core.pairs import NAMES
 from askd.tools.base import Result, Tool
 
 log = logging.getLogger(__name__)
@@ -22,6 +25,8 @@ class Registry:
     def __init__(self, tools: Iterable[Tool] = ()) -> None:
         self._tools: dict[str, Tool] = {}
         for tool in tools:
+            if not NAMES.fullmatch(tool.name):
+                raise ValueError(f"no provider takes {tool.name!r} for the name of a tool")
             if tool.name in self._tools:
                 raise ValueError(f"two tools are named {tool.name!r}")
             self._tools[tool.name] = tool
@@ -56,7 +61,7 @@ class Registry:
 async def _run(tool: Tool, call: ToolCall) -> Result:
     try:
         arguments = json.loads(call.arguments or "{}")
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         return _fail(f"The arguments of {call.name!r} are not JSON: {error}")
     if not isinstance(arguments, dict):
         return _fail(f"The arguments of {call.name!r} must be a JSON object.")

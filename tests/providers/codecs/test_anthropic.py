@@ -110,7 +110,7 @@ def test_empty_system_prompt_is_none() -> None:
 
 def test_half_characters_do_not_stop_a_request() -> None:
     sent = CODEC.encode(ModelRequest(model="m", items=[UserMessage("u", (Text("a\ud83d"),))]))
-    assert json.loads(sent.body)["messages"][0]["content"][0]["text"] == "a?"
+    assert json.loads(sent.body)["messages"][0]["content"][0]["text"] == "a\ufffd"
 
 
 # ---- thinking ----------------------------------------------------------------------------

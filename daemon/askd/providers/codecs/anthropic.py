@@ -5,7 +5,6 @@ and tries nothing again. A wish that a model does not take (a temperature, on th
 ones) is sent all the same: the server's own words say so better than silence would.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,6 +16,7 @@ from askd.providers.codecs.anthropic_messages import encode_messages, lacks_thin
 from askd.providers.codecs.anthropic_schema import fit_schema
 from askd.providers.codecs.anthropic_thinking import Thinking, plan_thinking
 from askd.providers.codecs.lenient import Json
+from askd.providers.codecs.sent_body import write_body
 from askd.providers.refusals import read_refusal
 
 ANTHROPIC_VERSION = "2023-06-01"
@@ -43,11 +43,10 @@ class AnthropicMessages:
 
     def encode(self, request: ModelRequest) -> HttpCall:
         """The streaming call that asks for this completion."""
-        text = json.dumps(self._body(request), ensure_ascii=False, separators=(",", ":"))
         return HttpCall(
             method="POST",
             path=self._path,
-            body=text.encode("utf-8", "replace"),
+            body=write_body(self._body(request)),
             headers={
                 "content-type": "application/json",
                 "accept": "text/event-stream",

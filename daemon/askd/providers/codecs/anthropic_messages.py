@@ -11,8 +11,6 @@ Older thinking may be left out, as its documentation says, and must be: newer mo
 refuse a block whose conversation changed before it, and a view is pruned between turns.
 """
 
-import hashlib
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, assert_never
 
@@ -29,16 +27,14 @@ from askd.core.items import (
     Unknown,
     UserMessage,
 )
+from askd.core.pairs import fit_name
 from askd.providers.base import OPENING
 from askd.providers.codecs.images import split_images
 from askd.providers.codecs.lenient import Json, parse_arguments
+from askd.providers.codecs.sent_calls import PLAIN_IDS, SentIds
 
 THINKING = ("thinking", "redacted_thinking")
 """The types of block that carry reasoning, and of the raw reasoning that this dialect knows."""
-
-_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-_NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
-_NAME_LIMIT = 128
 
 
 def encode_messages(
@@ -71,15 +67,14 @@ def lacks_thinking(messages: Sequence[Json]) -> bool:
 
 
 class _Conversation:
-    """The messages so far, and which ids the calls of the last one have here."""
+    """The messages so far, and which ids their calls have here."""
 
     def __init__(self, provider: str, model: str, images: Mapping[str, bytes]) -> None:
         self.messages: list[Json] = []
         self._provider = provider
         self._model = model
         self._images = images
-        self._used: set[str] = set()
-        self._open: dict[str, str] = {}
+        self._ids = SentIds(PLAIN_IDS)
 
     def add(self, item: Item) -> None:
         """Put one item behind the others."""
@@ -109,8 +104,8 @@ class _Conversation:
         text = render_parts(item.parts)
         if not item.calls and not text.strip():
             return
-        self._open = {call.call_id: self._take_id(call.call_id) for call in item.calls}
-        calls = [_encode_call(call, self._open[call.call_id]) for call in item.calls]
+        ids = self._ids.begin(item.calls)
+        calls = [_encode_call(call, each) for call, each in zip(item.calls, ids, strict=True)]
         thoughts = self._thoughts(item)
         last = self.messages[-1] if self.messages else None
         if last and last["role"] == "assistant" and last["content"][0]["type"] not in THINKING:
@@ -125,7 +120,7 @@ class _Conversation:
         return [raw for raw in raws if raw.get("type") in THINKING]
 
     def _add_output(self, item: ToolOutput) -> None:
-        wire_id = self._open.pop(item.call_id, None)
+        wire_id = self._ids.answer(item.call_id)
         if wire_id is None:
             return
         block: Json = {"type": "tool_result", "tool_use_id": wire_id}
@@ -147,16 +142,6 @@ class _Conversation:
         ]
         return [*blocks, *_text(render_parts(others))]
 
-    def _take_id(self, call_id: str) -> str:
-        """An id as Anthropic takes it, used by no other call of the request; always the same."""
-        wire_id, attempt = call_id, 0
-        while not _ID.fullmatch(wire_id) or wire_id in self._used:
-            digest = hashlib.sha256(f"{call_id}#{attempt}".encode("utf-8", "replace"))
-            wire_id = f"call_{digest.hexdigest()[:24]}"
-            attempt += 1
-        self._used.add(wire_id)
-        return wire_id
-
 
 def _text(text: str | None) -> list[Json]:
     """One text block, or none: Anthropic refuses those that hold only white space."""
@@ -167,7 +152,7 @@ def _encode_call(call: ToolCall, wire_id: str) -> Json:
     return {
         "type": "tool_use",
         "id": wire_id,
-        "name": _NOT_IN_NAMES.sub("_", call.name)[:_NAME_LIMIT] or "unknown",
+        "name": fit_name(call.name),
         "input": parse_arguments(call.arguments),
     }
 

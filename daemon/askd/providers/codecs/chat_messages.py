@@ -22,12 +22,13 @@ from askd.core.items import (
     Unknown,
     UserMessage,
 )
+from askd.core.pairs import fit_name
 from askd.providers.base import ModelRequest
 from askd.providers.codecs.chat_thoughts import encode_call_extras, encode_thoughts
 from askd.providers.codecs.images import split_images
 from askd.providers.codecs.keepsakes import is_from
 from askd.providers.codecs.lenient import Json
-from askd.providers.codecs.sent_calls import USUAL_IDS, fit_arguments, fit_call_id, fit_name
+from askd.providers.codecs.sent_calls import USUAL_IDS, SentIds, fit_arguments, fit_call_id
 
 BEGINNING = "[The beginning of the conversation is not shown.]"
 """A user's first words where there are none: their message was pruned."""
@@ -57,6 +58,7 @@ class _Writer:
         self._request = request
         self._provider = provider
         self._call_ids = call_ids
+        self._ids = SentIds(call_ids)
         self._messages: list[Json] = []
         self._pictures: list[Json] = []  # of the tool outputs that are being written
 
@@ -96,7 +98,8 @@ class _Writer:
     def _write_output(self, output: ToolOutput) -> None:
         images, others = split_images(output.parts, self._request.images)
         self._pictures += [_encode_image(each.url) for each in images]
-        call_id = fit_call_id(output.call_id, self._call_ids)
+        # One that nobody asked for stays one that nobody asked for: it is not repaired here.
+        call_id = self._ids.answer(output.call_id) or fit_call_id(output.call_id, self._call_ids)
         content = render_parts(others)
         self._messages.append({"role": "tool", "tool_call_id": call_id, "content": content})
 
@@ -110,9 +113,10 @@ class _Writer:
             encoded |= encode_thoughts(message, is_current=is_current)
             extras = encode_call_extras(message)
         if message.calls:
+            ids = self._ids.begin(message.calls)
             encoded["tool_calls"] = [
                 {
-                    "id": fit_call_id(call.call_id, self._call_ids),
+                    "id": ids[place],
                     "type": "function",
                     "function": {
                         "name": fit_name(call.name),

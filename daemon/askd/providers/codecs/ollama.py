@@ -7,7 +7,6 @@ asked to refuse instead (`truncate` and `shift`, from 0.12.10 on), and for older
 decoder compares the counts.
 """
 
-import json
 from collections.abc import Mapping
 
 from askd.errors import ProviderError
@@ -15,6 +14,7 @@ from askd.providers.base import Effort, Endpoint, HttpCall, ModelRequest
 from askd.providers.codecs.lenient import Json
 from askd.providers.codecs.ollama_decoder import OllamaDecoder
 from askd.providers.codecs.ollama_messages import encode_messages
+from askd.providers.codecs.sent_body import write_body
 from askd.providers.refusals import read_refusal
 
 DEFAULT_CONTEXT_WINDOW = 8192
@@ -42,11 +42,10 @@ class Ollama:
 
     def encode(self, request: ModelRequest) -> HttpCall:
         """The streaming call that asks for this completion."""
-        text = json.dumps(self._body(request), ensure_ascii=False, separators=(",", ":"))
         return HttpCall(
             method="POST",
             path=self._path,
-            body=text.encode("utf-8", "replace"),
+            body=write_body(self._body(request)),
             headers={"content-type": "application/json", "accept": "application/x-ndjson"},
         )
 

@@ -24,9 +24,11 @@ from askd.core.items import (
     Unknown,
     UserMessage,
 )
+from askd.core.pairs import fit_name
 from askd.providers.base import OPENING
 from askd.providers.codecs.images import split_images
 from askd.providers.codecs.lenient import Json, parse_arguments
+from askd.providers.codecs.sent_calls import SentIds, fit_call_id
 
 
 def encode_messages(
@@ -39,8 +41,9 @@ def encode_messages(
 ) -> list[Json]:
     """The `messages` array."""
     messages: list[Json] = []
+    ids = SentIds()
     for item in items:
-        message = _encode_item(item, provider, images)
+        message = _encode_item(item, provider, images, ids)
         if message is None:
             continue
         if messages and _can_merge(messages[-1], message):
@@ -59,20 +62,22 @@ def encode_messages(
     return [{"role": "system", "content": system}, *messages]
 
 
-def _encode_item(item: Item, provider: str, images: Mapping[str, bytes]) -> Json | None:
+def _encode_item(
+    item: Item, provider: str, images: Mapping[str, bytes], ids: SentIds
+) -> Json | None:
     match item:
         case UserMessage():
             return {"role": "user", **_encode_parts(item.parts, images)}
         case Summary():
             return {"role": "user", "content": item.text}
         case AssistantMessage():
-            return _encode_assistant(item, provider)
+            return _encode_assistant(item, provider, ids)
         case ToolOutput():
             return {
                 "role": "tool",
                 **_encode_parts(item.parts, images),
-                "tool_name": item.name,
-                "tool_call_id": item.call_id,
+                "tool_name": fit_name(item.name),
+                "tool_call_id": ids.answer(item.call_id) or fit_call_id(item.call_id),
             }
         case Snapshot() | Notice() | Unknown():
             return None  # never for a model
@@ -88,7 +93,7 @@ def _encode_parts(parts: Iterable[Part], images: Mapping[str, bytes]) -> Json:
     return encoded
 
 
-def _encode_assistant(item: AssistantMessage, provider: str) -> Json | None:
+def _encode_assistant(item: AssistantMessage, provider: str, ids: SentIds) -> Json | None:
     text = render_parts(item.parts)
     if not text and not item.calls:
         return None
@@ -99,10 +104,13 @@ def _encode_assistant(item: AssistantMessage, provider: str) -> Json | None:
     if item.calls:
         message["tool_calls"] = [
             {
-                "id": call.call_id,
-                "function": {"name": call.name, "arguments": parse_arguments(call.arguments)},
+                "id": call_id,
+                "function": {
+                    "name": fit_name(call.name),
+                    "arguments": parse_arguments(call.arguments),
+                },
             }
-            for call in item.calls
+            for call_id, call in zip(ids.begin(item.calls), item.calls, strict=True)
         ]
     return message
 

@@ -5,7 +5,6 @@ events in `chat_stream`. It opens nothing and tries nothing again. What one
 server wants otherwise than the next is a `Rules` value, made from the address.
 """
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +15,8 @@ from askd.providers.base import Endpoint, HttpCall, ModelRequest
 from askd.providers.codecs.answer_schemas import place_schema
 from askd.providers.codecs.chat_messages import encode_messages
 from askd.providers.codecs.chat_stream import ChatDecoder
-from askd.providers.codecs.lenient import Json, read_text
+from askd.providers.codecs.lenient import Json
+from askd.providers.codecs.sent_body import write_body
 from askd.providers.codecs.sent_calls import NINE_IDS, USUAL_IDS
 from askd.providers.refusals import read_refusal
 
@@ -105,11 +105,6 @@ def find_rules(endpoint: Endpoint) -> Rules:
         is_openrouter=host.endswith("openrouter.ai") or endpoint.provider == "openrouter",
         is_llama_cpp=endpoint.dialect == "local",
     )
-
-
-def write_body(body: Json) -> bytes:
-    """The bytes of a request; half characters, which a log may hold, become U+FFFD."""
-    return read_text(json.dumps(body, ensure_ascii=False, separators=(",", ":"))).encode()
 
 
 def _encode_effort(request: ModelRequest, rules: Rules) -> Json:

@@ -23,9 +23,10 @@ from askd.providers.addresses import is_openai
 from askd.providers.base import Endpoint, HttpCall, ModelRequest
 from askd.providers.codecs.answer_schemas import place_schema
 from askd.providers.codecs.lenient import Json
-from askd.providers.codecs.openai_chat import HEADERS, write_body
+from askd.providers.codecs.openai_chat import HEADERS
 from askd.providers.codecs.responses_items import encode_input
 from askd.providers.codecs.responses_stream import ResponsesDecoder
+from askd.providers.codecs.sent_body import write_body
 from askd.providers.refusals import read_refusal
 
 CODEX_PATH = "/backend-api/codex"

@@ -21,12 +21,13 @@ from askd.core.items import (
     Unknown,
     UserMessage,
 )
+from askd.core.pairs import fit_name
 from askd.providers.base import ModelRequest
 from askd.providers.codecs.chat_messages import BEGINNING
 from askd.providers.codecs.images import Image, split_images
 from askd.providers.codecs.keepsakes import is_from
 from askd.providers.codecs.lenient import Json, read_object, read_objects, read_text
-from askd.providers.codecs.sent_calls import fit_arguments, fit_call_id, fit_name
+from askd.providers.codecs.sent_calls import SentIds, fit_arguments, fit_call_id
 
 RAW_TYPE = "reasoning"
 """The `type` of this dialect's raw reasoning: the server's own item, as it came."""
@@ -38,8 +39,9 @@ ID_LIMIT = 64
 def encode_input(request: ModelRequest, *, provider: str, opening: str | None = None) -> list[Json]:
     """The array. `opening`: words that go ahead of the user's first ones."""
     encoded: list[Json] = []
+    ids = SentIds()
     for item in request.items:
-        for each in _encode_item(item, request, provider):
+        for each in _encode_item(item, request, provider, ids):
             _add(encoded, each)
     first = encoded[0] if encoded else None
     if opening or (first is not None and first.get("role") != "user"):
@@ -59,23 +61,23 @@ def _add(encoded: list[Json], item: Json) -> None:
         encoded.append(item)
 
 
-def _encode_item(item: Item, request: ModelRequest, provider: str) -> list[Json]:
+def _encode_item(item: Item, request: ModelRequest, provider: str, ids: SentIds) -> list[Json]:
     match item:
         case UserMessage(parts=parts):
             return [_write_message("user", _encode_parts(parts, request))]
         case Summary(text=text):
             return [_write_message("user", [_write_text(text)])]
         case AssistantMessage():
-            return _encode_assistant(item, request, provider)
+            return _encode_assistant(item, request, provider, ids)
         case ToolOutput():
-            return [_encode_output(item, request)]
+            return [_encode_output(item, request, ids)]
         case Snapshot() | Notice() | Unknown():
             return []  # never for a model
     assert_never(item)
 
 
 def _encode_assistant(
-    message: AssistantMessage, request: ModelRequest, provider: str
+    message: AssistantMessage, request: ModelRequest, provider: str, ids: SentIds
 ) -> list[Json]:
     text = render_parts(message.parts)
     if not text and not message.calls:
@@ -85,11 +87,11 @@ def _encode_assistant(
         items += filter(None, map(encode_reasoning, message.reasoning))
     if text:
         items.append(_write_message("assistant", [{"type": "output_text", "text": text}]))
-    for call in message.calls:
+    for call_id, call in zip(ids.begin(message.calls), message.calls, strict=True):
         items.append(
             {
                 "type": "function_call",
-                "call_id": fit_call_id(call.call_id),
+                "call_id": call_id,
                 "name": fit_name(call.name),
                 "arguments": fit_arguments(call.arguments),
             }
@@ -125,7 +127,7 @@ def _encode_parts(parts: tuple[Part, ...], request: ModelRequest) -> list[Json]:
     return [*pictures, _write_text(text)] if text or not pictures else pictures
 
 
-def _encode_output(output: ToolOutput, request: ModelRequest) -> Json:
+def _encode_output(output: ToolOutput, request: ModelRequest, ids: SentIds) -> Json:
     content = _encode_parts(output.parts, request)
     match content:
         case [{"type": "input_text", "text": text}]:
@@ -134,7 +136,7 @@ def _encode_output(output: ToolOutput, request: ModelRequest) -> Json:
             said = content
     return {
         "type": "function_call_output",
-        "call_id": fit_call_id(output.call_id),
+        "call_id": ids.answer(output.call_id) or fit_call_id(output.call_id),
         "output": said,
     }
 
