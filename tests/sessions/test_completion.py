@@ -21,7 +21,6 @@ from askd.core.items import (
     AssistantMessage,
     Blob,
     Item,
-    Notice,
     Text,
     ToolCall,
     ToolOutput,
@@ -53,14 +52,12 @@ async def store_with(*items: Item) -> FakeStore:
     return store
 
 
-async def test_a_log_with_orphans_is_healed_for_the_model_and_said_once(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    caplog.set_level(logging.WARNING)
+async def test_a_log_with_orphans_is_healed_for_the_model_and_stays_as_it_is() -> None:
     store = await store_with(
         ToolOutput("t.0.1", "call_x", "f", (Text("lost"),)),
         AssistantMessage("t.1", (Text("hm"),), calls=(ToolCall("call_y", "g", "{}"),)),
     )
+    before = await store.load("c")
     async with open_room(store=store) as room:
         for words in ("second", "third"):
             accepted = await room.ask(words, target=At("id", "c"))
@@ -73,49 +70,8 @@ async def test_a_log_with_orphans_is_healed_for_the_model_and_said_once(
             "ToolOutput",
             "UserMessage",
         ]
-        warnings = [record.message for record in caplog.records]
-        assert warnings == [
-            'Orphan tool message detected and dropped: tool_call_id=call_x, content_preview="lost"',
-            "Tool call without output answered as interrupted: call_id=call_y, tool_name=g",
-        ]
         # The log still holds what the model does not see.
-        events = await store.load("c")
-        assert any(
-            isinstance(event.body, ItemAdded) and isinstance(event.body.item, ToolOutput)
-            for event in events
-        )
-
-
-async def test_a_healthy_log_with_calls_warns_of_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.WARNING)
-    store = await store_with(
-        AssistantMessage("t.1", calls=(ToolCall("call_y", "g", "{}"),)),
-        ToolOutput("t.1.1", "call_y", "g", (Text("out"),)),
-        AssistantMessage("t.2", (Text("so"),)),
-        Notice("n", "/models"),
-    )
-    async with open_room(store=store) as room:
-        await room.finish(await room.ask("second", target=At("id", "c")))
-        assert texts_of(room.models.requests[0].items) == ["first", "", "out", "so", "second"]
-    assert caplog.records == []
-
-
-async def test_what_is_kept_and_what_is_healed_can_be_followed_in_the_log(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    caplog.set_level(logging.DEBUG, "askd")
-    store = await store_with(
-        AssistantMessage("t.1", calls=(ToolCall("call_y", "g", "{}"),)),
-        ToolOutput("t.1.1", "call_y", "g", (Text("out"),)),
-        ToolOutput("t.1.2", "call_x", "f", (Text("lost"),)),
-    )
-    async with open_room(store=store) as room:
-        await room.finish(await room.ask("second", target=At("id", "c")))
-    debug = [each.message for each in caplog.records if each.levelno == logging.DEBUG]
-    assert debug == [
-        "Sanitized message sequence: dropped 1 orphans, kept 4 valid",
-        "Preserved tool call pair: call_id=call_y, tool_name=g",
-    ]
+        assert (await store.load("c"))[: len(before)] == before
 
 
 async def test_a_providers_refusal_is_not_logged_twice_and_the_prompt_can_be_sent_again(

@@ -14,7 +14,7 @@ from askd.core import answers, pairs
 from askd.core.context import Context
 from askd.core.conversation import Conversation
 from askd.core.events import TurnOptions
-from askd.core.items import AssistantMessage, Item
+from askd.core.items import AssistantMessage
 from askd.core.outcome import FAILED, OVERFLOW, Failure
 from askd.core.turn import (
     CallModel,
@@ -27,6 +27,7 @@ from askd.errors import AskdError, TooLarge, find_leaves
 from askd.providers.assemble import Assembler
 from askd.providers.base import Caller, Model, ModelRequest
 from askd.sessions.contents import ReadBlob, resolve_blobs
+from askd.sessions.findings import report_request
 from askd.sessions.live import LiveSession
 from askd.sessions.needs import Means, Report
 from askd.sessions.requests import add_cost, build_request, find_context
@@ -111,7 +112,7 @@ class Completion:
         )
         # The last check: nothing unpaired leaves the house.
         items, faults = pairs.heal(contents.items)
-        self._report_faults([*context.faults, *faults], items)
+        report_request(self._session, [*context.faults, *faults], items)
         request = build_request(
             items,
             contents=contents,
@@ -154,19 +155,6 @@ class Completion:
                         setting.turn_id, self._item_id, kind=piece.kind, text=piece.text
                     )
                 self._save(self._session.texts.take_unsaved(SAVE_BYTES))
-
-    def _report_faults(self, faults: Sequence[pairs.Fault], items: Sequence[Item]) -> None:
-        """Each fault once per load: a log that is not whole would else warn at every request."""
-        for fault in faults:
-            if fault not in self._session.known_faults:
-                self._session.known_faults.add(fault)
-                log.warning("%s", pairs.describe_fault(fault))
-        if faults:
-            log.debug("%s", pairs.describe_healing(faults, len(items)))
-        if log.isEnabledFor(logging.DEBUG):
-            for item in items:
-                for call in item.calls if isinstance(item, AssistantMessage) else ():
-                    log.debug("%s", pairs.describe_pair(call))
 
     async def _save_now_and_then(self) -> None:
         while True:

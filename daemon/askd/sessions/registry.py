@@ -16,6 +16,7 @@ from askd.core.outcome import FAILED
 from askd.core.turn import Interrupted
 from askd.errors import AskdError, Busy, NotFound, RequestError, StorageFailed
 from askd.sessions.driver import Driver
+from askd.sessions.findings import report_load
 from askd.sessions.hub import Hub, Published
 from askd.sessions.live import LiveSession
 from askd.sessions.needs import LogReader, Means, MemoryStore
@@ -204,7 +205,16 @@ class Sessions:
             with trio.move_on_after(INTERRUPT_WAIT_S):
                 await session.wait_finished(running.turn_id)
         await session.log.delete(conversation_id)
-        self.discard(session)
+        await self.forget(conversation_id)
+
+    async def forget(self, conversation_id: str) -> None:
+        """A conversation was removed from the log: its session goes, and whoever watches hears."""
+        if conversation_id in self._loading:
+            await self._loading[conversation_id].done.wait()
+        session = self._live.get(conversation_id)
+        if session is not None:
+            self.discard(session)
+            session.hub.break_off()
 
     # ---- all of them -----------------------------------------------------------
 
@@ -262,6 +272,7 @@ class Sessions:
             session = self._make(conversation_id, ephemeral=False)
             session.restore(events)
             session.observe(loading.observed)
+            report_load(session)
             self._live[conversation_id] = session
         finally:
             del self._loading[conversation_id]
