@@ -11,7 +11,7 @@ from typing import IO, Any
 
 from ask.exits import USAGE, Failed
 from ask.inputs import show_path
-from ask.protocol.messages import IMPORT_LIMIT_BYTES
+from ask.protocol.limits import IMPORT_LIMIT_BYTES
 
 MAGIC = b"\x28\xb5\x2f\xfd"
 """How a Zstandard frame begins (RFC 8878)."""

@@ -6,7 +6,7 @@ It looks at nothing that it carries.
 import hashlib
 
 from ask.connection import Client
-from ask.protocol.messages import BLOB_CHUNK_BYTES
+from ask.protocol.limits import BLOB_CHUNK_BYTES
 
 UPLOAD_LIMIT_S = 60.0
 """For one chunk."""

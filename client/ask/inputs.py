@@ -17,7 +17,7 @@ from ask.fast.argv import may_mention
 from ask.fast.run import Carried
 from ask.fast.stdin import InputLate, read_input
 from ask.images import IMAGE_NAMES, find_image_type
-from ask.protocol.messages import BLOB_LIMIT_BYTES
+from ask.protocol.limits import BLOB_LIMIT_BYTES
 from ask.signals import TimeIsUp
 
 INLINE_LIMIT_BYTES = caller.INPUT_LIMIT_BYTES

@@ -6,7 +6,6 @@ ones, read from the process's own environment (and from the password database
 where there is no HOME, so that `env -i` finds the same place).
 """
 
-import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -120,6 +119,8 @@ def socket_candidates(environ: Mapping[str, str]) -> tuple[Path, ...]:
         path = home / "run" / SOCKET_NAME
         if len(os.fsencode(path)) <= SOCKET_PATH_LIMIT_BYTES:
             return (path,)
+        import hashlib  # OpenSSL with it: only for a path that is too long
+
         digest = hashlib.sha256(os.fsencode(home)).hexdigest()[:16]
         return (temporary / f"{digest}.sock",)
     runtime = [environ.get("XDG_RUNTIME_DIR"), f"/run/user/{uid}"]

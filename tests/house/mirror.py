@@ -25,6 +25,7 @@ UNTESTED_BY_NAME: dict[str, str] = {
     "askd/server/house.py": "values and protocols; every handler's test builds one",
     "askd/errors.py": "classes without behaviour",
     "ask/exits.py": "codes and one exception; every command's test sees both",
+    "ask/protocol/limits.py": "numbers; the tests of frames and of the pages use them",
     "ask/protocol/names.py": "tables without behaviour",
     "ask/protocol/errors.py": "tables; tests/house/test_codes.py and the page of exit codes",
 }

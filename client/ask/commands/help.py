@@ -4,8 +4,9 @@ Examples are data, so that tests can run each one against a real daemon. It
 knows no command by name and talks to nobody.
 """
 
+import importlib
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -58,7 +59,9 @@ class Command(click.Command):
 class Group(click.Group):
     """A group of commands with the same kind of help as a command.
 
-    `later`: names of its commands that this version does not have.
+    `later`: names of its commands that this version does not have. `elsewhere`: by
+    name the module of those that stand in another file, which is imported when its
+    name is said; `NAME_command` is the command there.
     """
 
     def __init__(
@@ -67,10 +70,12 @@ class Group(click.Group):
         examples: Sequence[Example] = (),
         codes: Sequence[int] = (),
         later: Sequence[str] = (),
+        elsewhere: Mapping[str, str] | None = None,
         **attributes: Any,
     ) -> None:
         super().__init__(*args, **{"no_args_is_help": False, **attributes})
         self.later = frozenset(later)
+        self.elsewhere = dict(elsewhere or {})
         self.examples = tuple(examples)
         self.codes = with_common_codes(codes)
         fit_help(self)
@@ -86,6 +91,19 @@ class Group(click.Group):
                 path = f"{ctx.command_path} {args[0]}".partition(" ")[2]
                 raise click.UsageError(f"This version of ask has no command {path!r}.", ctx)
         return rest
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of the group's commands, sorted."""
+        return sorted({*super().list_commands(ctx), *self.elsewhere})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of a name, from its own file if it has one."""
+        module = self.elsewhere.get(cmd_name)
+        if module is None:
+            return super().get_command(ctx, cmd_name)
+        found = getattr(importlib.import_module(module), f"{cmd_name}_command")
+        assert isinstance(found, click.Command)
+        return found
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples and the exit codes below the commands."""

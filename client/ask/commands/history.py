@@ -23,8 +23,6 @@ from ask.commands.calls import (
 )
 from ask.commands.context import show_context
 from ask.commands.help import Command, Example, Group
-from ask.commands.search import search_command
-from ask.commands.transfers import export_command, import_command
 from ask.protocol import errors
 from ask.terminal import strip_controls
 from ask.transcript import describe_blob, encode_message, read_content, read_messages
@@ -37,16 +35,16 @@ if TYPE_CHECKING:
     "history",
     cls=Group,
     later=("scrub",),
+    elsewhere={
+        "export": "ask.commands.transfers",
+        "import": "ask.commands.transfers",
+        "search": "ask.commands.search",
+    },
     examples=[Example("ask history list"), Example("ask history list --json")],
     codes=[errors.NOT_FOUND, errors.NO_DAEMON, errors.STORAGE],
 )
 def history_command() -> None:
     """List, show, search, export, import, delete conversations."""
-
-
-history_command.add_command(export_command)
-history_command.add_command(import_command)
-history_command.add_command(search_command)
 
 
 @history_command.command(

@@ -29,7 +29,7 @@ from ask.fast.caller import write_all
 from ask.inputs import show_path
 from ask.outputs import check_output, replace_output
 from ask.protocol import errors
-from ask.protocol.messages import BLOB_CHUNK_BYTES
+from ask.protocol.limits import BLOB_CHUNK_BYTES
 from ask.terminal import strip_controls
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 MESSAGE_LIMIT_BYTES = 1024 * 1024
 NESTING_LIMIT = 32
 CONTAINER_LIMIT = 20_000
-"""As in `ask.protocol.messages`; a test holds them equal."""
+"""As in `ask.protocol.limits`; a test holds them equal."""
 
 _LITTLE = sys.byteorder == "little"
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgpack
 
-from ask.protocol.messages import (
+from ask.protocol.limits import (
     CONTAINER_LIMIT,
     HELLO_LIMIT_BYTES,
     MESSAGE_LIMIT_BYTES,

@@ -8,21 +8,15 @@ that is None may be left out. Times `*_at` are unix seconds, `*_s` seconds.
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, NamedTuple
 
-MESSAGE_LIMIT_BYTES = 1024 * 1024
-"""The largest message, either way."""
-HELLO_LIMIT_BYTES = 64 * 1024
-"""The largest first message: nothing is known of the peer yet."""
-NESTING_LIMIT = 32
-"""Lists and maps within each other, the message itself counted as 1."""
-CONTAINER_LIMIT = 20_000
-"""Lists and maps in one message: 1 MiB of empty maps would be 65 MiB of memory."""
-BLOB_LIMIT_BYTES = 32 * 1024 * 1024
-IMPORT_LIMIT_BYTES = 256 * 1024 * 1024
-"""The largest file that `conversation/import` takes."""
-BLOB_CHUNK_BYTES = 256 * 1024
-"""What one `blob/put` or `blob/read` carries at the most."""
+from ask.protocol.limits import BLOB_CHUNK_BYTES as BLOB_CHUNK_BYTES
+from ask.protocol.limits import BLOB_LIMIT_BYTES as BLOB_LIMIT_BYTES
+from ask.protocol.limits import CONTAINER_LIMIT as CONTAINER_LIMIT
+from ask.protocol.limits import HELLO_LIMIT_BYTES as HELLO_LIMIT_BYTES
+from ask.protocol.limits import IMPORT_LIMIT_BYTES as IMPORT_LIMIT_BYTES
+from ask.protocol.limits import MESSAGE_LIMIT_BYTES as MESSAGE_LIMIT_BYTES
+from ask.protocol.limits import NESTING_LIMIT as NESTING_LIMIT
+from ask.protocol.limits import Map as Map
 
-Map = dict[str, Any]
 ConversationId = Annotated[str, "the conversation's full id"]
 TurnId = Annotated[str, "the turn's id"]
 Cursor = Annotated[str | None, "where to go on: the last answer's `next_cursor`"]

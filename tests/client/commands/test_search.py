@@ -1,6 +1,8 @@
 """Hits as people see them: two lines each, the words in bold on a terminal, a code for scripts."""
 
 import json
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -130,3 +132,19 @@ def test_a_long_name_makes_room() -> None:
 def test_the_daemons_limit_is_known() -> None:
     """More than a page at once would be answered with a page."""
     assert search.PAGE == 100
+
+
+def test_a_search_loads_no_shapes_of_the_wire_and_no_command_but_its_own() -> None:
+    code = (
+        "import sys, click, ask.connection\n"
+        "from ask.commands.root import root\n"
+        "context = click.Context(root)\n"
+        "root.get_command(context, 'history').get_command(context, 'search')\n"
+        "print(*sys.modules)\n"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    ).stdout.split()
+    assert "ask.commands.search" in loaded
+    heavy = {"ask.protocol.messages", "ask.inputs", "ask.commands.transfers", "tempfile"}
+    assert not heavy & set(loaded)
