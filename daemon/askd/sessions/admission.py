@@ -26,6 +26,7 @@ from askd.sessions.requests import find_system
 from askd.sessions.schemas import check_schema
 from askd.sessions.targets import Target, ToCreate
 from askd.store import refusals
+from askd.store.digests import is_same_prompt
 from askd.store.log import KnownKey, PromptKey, Write
 
 NAME_RACES = 3
@@ -114,7 +115,7 @@ class Admission:
             return await self._accept(prompt)
         except AskdError:
             known = await self._find_key(prompt.key)
-            if known is None or known.digest != prompt.digest:
+            if known is None or not is_same_prompt(known.digest, prompt.digest):
                 raise
             return await self._repeat(prompt, known)
 

@@ -13,6 +13,7 @@ from askd.core.events import Event, ItemAdded, PromptAccepted, TurnFinished
 from askd.store import blobs, job_rows, refusals
 from askd.store.batch import Change, Done
 from askd.store.bodies import clean_text, encode_text
+from askd.store.digests import is_same_prompt
 from askd.store.key_rows import forget_keys, read_key, save_key
 from askd.store.log import Committed, Partial, Write
 from askd.store.projection import (
@@ -59,7 +60,7 @@ def append(write: Write) -> Change[Committed]:
         if write.key is not None:
             known = read_key(connection, write.key.key)
             if known is not None:
-                if known.digest != write.key.digest:
+                if not is_same_prompt(known.digest, write.key.digest):
                     raise refusals.key_reused(write.key)
                 return Done(Committed(events=(), repeated=known))
         row = find_row_to_extend(write, read_row(connection, write.conversation_id), at=at)
