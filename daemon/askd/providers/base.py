@@ -4,7 +4,7 @@ A codec is pure: `encode` turns a request into an `HttpCall`, a `Decoder` turns
 the bytes of the answer into stream events. Only `transport` opens a connection.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -189,6 +189,7 @@ class Endpoint:
         unix_socket: connect there, whatever host the URL names.
         proxy: an http or https proxy; None: none.
         ca_file: certificates to trust in place of the system's.
+        account: who asks, where that cannot be told by the key: a sign-in's tokens change.
     """
 
     provider: str
@@ -200,10 +201,15 @@ class Endpoint:
     unix_socket: str | None = None
     proxy: str | None = field(default=None, repr=False)
     ca_file: str | None = None
+    account: str | None = field(default=None, repr=False)
 
 
 Progress = Callable[[str, str], None]
 """Called with a kind (`retrying`, `waiting`, `model_loading`, `warning`) and a sentence."""
+
+
+Renew = Callable[[], Awaitable[Endpoint | None]]
+"""Called once when the key is refused: another endpoint to try with, or None."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

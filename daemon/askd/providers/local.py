@@ -240,7 +240,10 @@ class LocalModel:
             base_url = f"http://127.0.0.1:{int(message['port'])}/v1"
         except (ValueError, KeyError, TypeError):
             return None, f"{TROUBLE} its process printed something that is not its port."
-        return Endpoint(provider=PROVIDER, base_url=base_url, api_key=api_key), ""
+        endpoint = Endpoint(
+            provider=PROVIDER, base_url=base_url, api_key=api_key, account=self.name
+        )
+        return endpoint, ""
 
     async def _watch(self, child: Child, launch: _Launch, scope: trio.CancelScope) -> None:
         status = await child.wait()

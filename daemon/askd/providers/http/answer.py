@@ -8,7 +8,7 @@ itself, and it believes no `content-type`: the first bytes tell what an answer i
 
 import logging
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from typing import Literal, NoReturn, Protocol
 
 import httpx
@@ -23,32 +23,30 @@ from askd.providers.base import (
     HttpCall,
     ModelRequest,
     Progress,
+    Renew,
     StreamEvent,
     TimeLimits,
     UsageReported,
 )
-from askd.providers.http.bodies import abandon, find_compression, judge_beginning, read_rest
+from askd.providers.http.bodies import (
+    CLOSE_S,
+    ERROR_BODY_LIMIT_BYTES,
+    JSON_LINES,
+    abandon,
+    find_compression,
+    judge_beginning,
+    read_rest,
+)
 from askd.providers.http.limiter import Limiter, Pass
 from askd.providers.http.retry import RetryRules, is_retryable, plan_wait, write_seconds
 from askd.providers.http.screen import Screen
 from askd.providers.http.trouble import describe_trouble
+from askd.providers.origins import find_origin, keep_own_thoughts, mark_thought
 from askd.providers.refusals import restore_error
 
 logger = logging.getLogger(__name__)
 
-DRAIN_S = 0.05
-"""After the end event, wait this long for the end of the body: the connection can be used again."""
-
-CLOSE_S = 5.0
-
-ERROR_BODY_LIMIT_BYTES = 64 * 1024
-"""Of an error's body; a sentence is somewhere in its first 64 KiB or nowhere."""
-
-JSON_LINES = "ollama"
-"""The dialect that streams lines of JSON; all others send server-sent events."""
-
-Renew = Callable[[], Awaitable[Endpoint | None]]
-"""Called once when the key is refused: another endpoint to try with, or None."""
+DRAIN_S = 0.05  # after the end event, for the end of the body: the connection is used again
 
 
 class Sender(Protocol):
@@ -99,10 +97,9 @@ class Answer:
         renew: Renew | None = None,
     ) -> None:
         self._transport = transport
-        self._endpoint = endpoint
         self._codec = codec
         self._request = request
-        self._call = codec.encode(request)
+        self._address(endpoint)
         self._progress = progress
         self._limits = limits
         self._renew = renew
@@ -145,13 +142,19 @@ class Answer:
                 self._state = "ended"
             elif not isinstance(event, UsageReported):
                 self._state = "shown"  # a count alone shows nothing, and comes first in some
-            return event
+            return mark_thought(event, self._origin)
 
     async def close(self) -> None:
         """Let go of the connection: kept open if the body is over, else closed."""
         ended = self._state == "ended"
         self._state = "closed"
         await self._let_go(DRAIN_S if ended else 0)
+
+    def _address(self, endpoint: Endpoint) -> None:
+        """Ask there, from here on: with the thoughts that came from there alone."""
+        self._endpoint = endpoint
+        self._origin = find_origin(endpoint)
+        self._call = self._codec.encode(keep_own_thoughts(self._request, self._origin))
 
     def _begin(self) -> None:
         """Nothing has come yet, of a first try or of another one."""
@@ -326,7 +329,7 @@ class Answer:
             another = await renew()
         if another is None:
             return False
-        self._endpoint = another
+        self._address(another)
         self._begin()
         self._tried -= 1  # a key that ran out is no fault of the server's
         return True

@@ -18,6 +18,15 @@ Beginning = Literal["stream", "json", "page", "garbage", "unknown"]
 COMPRESSIONS = frozenset({"gzip", "x-gzip", "deflate", "br", "zstd", "compress", "x-compress"})
 """What is never decoded; `content-encoding: utf-8` and other mistakes do no harm."""
 
+ERROR_BODY_LIMIT_BYTES = 64 * 1024
+"""Of an error's body; a sentence is somewhere in its first 64 KiB or nowhere."""
+
+CLOSE_S = 5.0
+"""How long a connection may take to close."""
+
+JSON_LINES = "ollama"
+"""The dialect that streams lines of JSON; all others send server-sent events."""
+
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _SSE_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
 

@@ -27,11 +27,12 @@ from askd.providers.base import (
     HttpCall,
     ModelRequest,
     Progress,
+    Renew,
     StreamEvent,
     TimeLimits,
 )
-from askd.providers.http.answer import ERROR_BODY_LIMIT_BYTES, Answer, Renew
-from askd.providers.http.bodies import find_compression, read_body
+from askd.providers.http.answer import Answer
+from askd.providers.http.bodies import CLOSE_S, ERROR_BODY_LIMIT_BYTES, find_compression, read_body
 from askd.providers.http.certificates import load_certificates
 from askd.providers.http.limiter import Limiter
 from askd.providers.http.retry import RetryRules, read_retry_after, read_retry_words
@@ -47,8 +48,6 @@ REPLY_LIMIT_BYTES = 256 * 1024
 
 ERROR_BODY_S = 5.0
 """How long to wait for an error's body; its status says the most."""
-
-CLOSE_S = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
