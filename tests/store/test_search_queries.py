@@ -15,7 +15,14 @@ from askd.errors import RequestError, StorageFailed
 from askd.store.batch import commit_batch
 from askd.store.changes import append
 from askd.store.log import Write
-from askd.store.search_queries import NEWEST, RANKED, SearchPage, encode_match, search
+from askd.store.search_queries import (
+    NEWEST,
+    RANKED,
+    RANKED_WITHIN,
+    SearchPage,
+    encode_match,
+    search,
+)
 from tests.store.builders import add, answer, create, open_store, prompt
 
 
@@ -171,25 +178,59 @@ def test_no_word_is_an_operator() -> None:
     )
 
 
-@pytest.mark.parametrize("statement", [NEWEST, RANKED])
-def test_every_step_uses_an_index(filled: sqlite3.Connection, statement: str) -> None:
+PARAMETERS = (
+    "match",
+    "first",
+    "last",
+    "since_at",
+    "until_at",
+    "conversation_id",
+    "limit",
+    "offset",
+)
+SORT = "USE TEMP B-TREE FOR ORDER BY"
+BY_KEYS = [
+    "SEARCH hit USING INTEGER PRIMARY KEY",
+    "SEARCH conversation USING PRIMARY KEY",
+    "SEARCH event USING PRIMARY KEY",
+]
+
+
+def plan(connection: sqlite3.Connection, statement: str) -> list[str]:
+    values = dict.fromkeys(PARAMETERS)
+    rows = connection.execute(f"EXPLAIN QUERY PLAN {statement}", values)
+    return [row[3].split(" (")[0] for row in rows]
+
+
+def test_the_newest_are_read_in_the_order_of_the_index(filled: sqlite3.Connection) -> None:
     """The words, then each hit by its id, its conversation and its event by their keys."""
-    values = dict.fromkeys(
-        ("match", "first", "last", "since_at", "until_at", "conversation_id", "limit", "offset")
-    )
-    plan = [row[3] for row in filled.execute(f"EXPLAIN QUERY PLAN {statement}", values)]
-    steps = [step for step in plan if not step.startswith("USE TEMP B-TREE")]
-    assert steps[0].startswith("SCAN search VIRTUAL TABLE INDEX")
-    assert ":M" in steps[0], "it is the index of words, with the bounds of ids: no scan of rows"
-    assert "<" in steps[0]
-    assert ">" in steps[0]
-    assert [step.split(" (")[0] for step in steps[1:]] == [
-        "SEARCH hit USING INTEGER PRIMARY KEY",
-        "SEARCH conversation USING PRIMARY KEY",
-        "SEARCH event USING PRIMARY KEY",
-    ]
-    # The newest first is the order of the ids: no hit is read that is not shown.
-    assert (plan == steps) is (statement is NEWEST)
+    first, *others = plan(filled, NEWEST)
+    assert first.startswith("SCAN search VIRTUAL TABLE INDEX")
+    assert ":M" in first, "it is the index of words, with the bounds of ids: no scan of rows"
+    assert "<" in first
+    assert ">" in first
+    assert others == BY_KEYS, "and nothing is sorted: no hit is read that is not shown"
+
+
+@pytest.mark.parametrize(("statement", "looks"), [(RANKED, []), (RANKED_WITHIN, BY_KEYS[:1])])
+def test_only_the_best_are_read(
+    filled: sqlite3.Connection, statement: str, looks: list[str]
+) -> None:
+    """All hits are ranked and sorted by themselves; conversations and events come after that."""
+    steps = plan(filled, statement)
+    end = steps.index(SORT)
+    first, *others = steps[1:end]
+    assert first.startswith("SCAN search VIRTUAL TABLE INDEX")
+    assert others == looks
+    assert steps[end + 1 :] == ["SCAN best", *BY_KEYS, SORT]
+
+
+@pytest.mark.parametrize("asked", [{"since_at": 0.0}, {"until_at": 900.0}])
+def test_bounds_change_no_order(filled: sqlite3.Connection, asked: dict[str, Any]) -> None:
+    assert len(places(find(filled, "red", rank=True))) == 3
+    for limit in (2, 3):
+        wanted = find(filled, "red", rank=True, limit=limit)
+        assert find(filled, "red", rank=True, limit=limit, **asked) == wanted
 
 
 async def test_the_reader_searches_what_is_committed(path: Path) -> None:

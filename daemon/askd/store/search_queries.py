@@ -58,22 +58,42 @@ class SearchPage:
     next_cursor: str | None
 
 
-_HITS = (
+_COLUMNS = (
     "SELECT hit.id, hit.conversation_id, hit.seq, hit.at, hit.role,"
     " conversation.name, conversation.title, event.type, event.version, event.body"
-    " FROM search"
-    " CROSS JOIN search_rows AS hit ON hit.id = search.rowid"
+)
+_ROW = " CROSS JOIN search_rows AS hit ON hit.id = search.rowid"
+_MESSAGE = (
     " CROSS JOIN conversations AS conversation ON conversation.id = hit.conversation_id"
     " CROSS JOIN events AS event"
     " ON event.conversation_id = hit.conversation_id AND event.seq = hit.seq"
-    " WHERE search MATCH :match AND search.rowid >= :first AND search.rowid <= :last"
+)
+_MATCH = " WHERE search MATCH :match AND search.rowid >= :first AND search.rowid <= :last"
+_WITHIN = (
     " AND (:since_at IS NULL OR hit.at >= :since_at)"
     " AND (:until_at IS NULL OR hit.at < :until_at)"
     " AND (:conversation_id IS NULL OR hit.conversation_id = :conversation_id)"
 )
-NEWEST = f"{_HITS} ORDER BY search.rowid DESC LIMIT :limit"
 # The tags are asked for and have no part in the rank.
-RANKED = f"{_HITS} ORDER BY bm25(search, 1.0, 0.0), search.rowid DESC LIMIT :limit OFFSET :offset"
+_RANK = "SELECT search.rowid AS id, bm25(search, 1.0, 0.0) AS score FROM search"
+_BEST = " ORDER BY score, search.rowid DESC LIMIT :limit OFFSET :offset"
+
+
+def _read_best(ranked: str) -> str:
+    """The messages of what is best: every hit is ranked, and those that are shown are read."""
+    return (
+        f"{_COLUMNS} FROM ({ranked}) AS best CROSS JOIN search_rows AS hit ON hit.id = best.id"
+        f"{_MESSAGE} ORDER BY best.score, best.id DESC"
+    )
+
+
+NEWEST = (
+    f"{_COLUMNS} FROM search{_ROW}{_MESSAGE}{_MATCH}{_WITHIN}"
+    " ORDER BY search.rowid DESC LIMIT :limit"
+)
+RANKED = _read_best(f"{_RANK}{_MATCH}{_BEST}")
+RANKED_WITHIN = _read_best(f"{_RANK}{_ROW}{_MATCH}{_WITHIN}{_BEST}")
+"""The same within a time or a conversation, for which the row of every hit is looked at."""
 
 
 def search(
@@ -107,9 +127,11 @@ def search(
         "limit": limit + 1,
         "offset": place or 0,
     }
+    is_whole = since_at is None and until_at is None and conversation_id is None
+    best = RANKED if is_whole else RANKED_WITHIN
     connection.execute("BEGIN")  # the rows and the blobs that they name are of one moment
     try:
-        found = connection.execute(RANKED if rank else NEWEST, values).fetchall()
+        found = connection.execute(best if rank else NEWEST, values).fetchall()
         rows = [_read_hit(connection, columns, terms) for columns in found[:limit]]
     except sqlite3.DatabaseError as error:
         if is_damage(error):
