@@ -24,7 +24,8 @@ from tests.core.values import BODY_TYPES
 TAGS = {
     "conversation_created", "renamed", "settings_changed", "prompt_accepted", "prompt_withdrawn",
     "turn_started", "item_added", "completion_finished", "question_asked", "question_answered",
-    "view_changed", "item_pinned", "item_unpinned", "titled", "turn_finished",
+    "view_changed", "item_pinned", "item_unpinned", "titled",
+    "unreadable", "turn_finished",
 }  # fmt: skip
 ITEM_TAGS = {
     "user_message", "assistant_message", "tool_output", "summary", "snapshot", "notice", "unknown",

@@ -71,6 +71,7 @@ REASONS: dict[str, int] = {
     "job_not_found": NOT_FOUND,
     "item_not_found": NOT_FOUND,
     "blob_not_found": NOT_FOUND,
+    "backup_not_found": NOT_FOUND,
     "bad_name": USAGE,
     "name_taken": USAGE,
     "empty_prompt": USAGE,
@@ -81,6 +82,7 @@ REASONS: dict[str, int] = {
     "overflow": OVERFLOW,
     "storage_failed": STORAGE,
     "search_damaged": STORAGE,  # the index of words, which is built anew; no conversation is
+    "log_not_whole": STORAGE,  # records are missing: it can be read, and nothing be added to it
     "turn_failed": FAILED,
     "interrupted": FAILED,
     "withdrawn": FAILED,

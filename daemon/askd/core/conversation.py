@@ -28,10 +28,12 @@ from askd.core.events import (
     TurnFinished,
     TurnStarted,
     UnknownBody,
+    Unreadable,
     ViewChanged,
 )
 from askd.core.items import AssistantMessage, Notice, ToolOutput, UserMessage
 from askd.core.outcome import Stop, Usage
+from askd.core.uncertainty import find_doubtful, may_accept
 from askd.core.view import View, Views
 
 
@@ -55,6 +57,7 @@ class TurnRecord:
         stop: why completion `stopped` ended; None: none of the turn's ended by itself.
         usage: of all finished completions; None: no provider said.
         last: the turn's latest event.
+        in_doubt: a record that cannot be read may have been one of its own.
     """
 
     prompt: PromptAccepted
@@ -70,6 +73,7 @@ class TurnRecord:
     finished: TurnFinished | None = None
     withdrawn: bool = False
     last: Body | None = None
+    in_doubt: bool = False
 
 
 class Conversation:
@@ -106,6 +110,8 @@ class Conversation:
         # Dicts for their order and for removal at the same cost anywhere.
         self._queued: dict[str, None] = {}
         self._running: dict[str, None] = {}
+        self._withdrawn: dict[str, None] = {}
+        self._lost_prompts = 0
         self.views = Views()
 
     @property
@@ -120,8 +126,21 @@ class Conversation:
 
     @property
     def unfinished(self) -> list[str]:
-        """The turns without an end: those that have started, then the queue."""
-        return [*self._running, *self._queued]
+        """The turns without an end: those that have started, then the queue.
+
+        A withdrawn one has its end at once, unless that cannot be read.
+        """
+        return [*self._running, *self._queued, *self._withdrawn]
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether a turn without an end may have had one that cannot be read."""
+        return any(self.turns[turn_id].in_doubt for turn_id in self.unfinished)
+
+    @property
+    def needs_recovery(self) -> bool:
+        """Whether an earlier daemon has left something to be ended, or run again."""
+        return self.running is not None or self.in_doubt
 
     @property
     def view(self) -> View:
@@ -141,7 +160,7 @@ class Conversation:
         """Add the next event; one whose `seq` is not beyond the last is passed over."""
         if event.seq <= self.last_seq:
             return
-        if not self.last_seq:
+        if not self.created_at:  # of a record that cannot be read it may be unknown
             self.created_at = event.at
         self.last_seq = event.seq
         # What was copied from elsewhere is older than the conversation.
@@ -172,8 +191,16 @@ class Conversation:
                 self._pin(body)
             case ViewChanged():
                 self._change_view(body)
+            case Unreadable():
+                self._doubt(body)
             case UnknownBody():
                 pass
+
+    def _doubt(self, body: Unreadable) -> None:
+        self._lost_prompts += may_accept(body)
+        waiting = [*self._queued, *self._withdrawn]
+        for turn_id in find_doubtful(body, running=self._running, waiting=waiting):
+            self.turns[turn_id].in_doubt = True
 
     def _accept(self, body: PromptAccepted, seq: int) -> None:
         if body.turn_id in self.turns:
@@ -188,36 +215,55 @@ class Conversation:
         if record is None:
             self.strays.append(body)
             return
+        self._assume_start(record)
         record.items.append(body)
         record.completions = max(record.completions, body.completion or 0)
         record.last = body
 
+    def _assume_start(self, record: TurnRecord) -> None:
+        """What is said in a turn says that it had started, also if that cannot be read."""
+        if record.in_doubt and not record.attempt:
+            self._start(record, 1)
+
+    def _start(self, record: TurnRecord, attempt: int) -> None:
+        turn_id = record.prompt.turn_id
+        if not record.attempt:
+            self.started.append(turn_id)
+        record.attempt = max(attempt, 1)
+        self._queued.pop(turn_id, None)
+        self._running[turn_id] = None
+
     def _move_turn(
         self, body: TurnStarted | CompletionFinished | PromptWithdrawn | TurnFinished
     ) -> None:
+        if isinstance(body, TurnStarted) and body.turn_id not in self.turns and self._lost_prompts:
+            # Its prompt cannot be read; what was answered can be, and is still what was said.
+            self._lost_prompts -= 1
+            self._accept(PromptAccepted(body.turn_id, "", ()), self.last_seq)
         record = self.turns.get(body.turn_id)
         if record is None or record.finished is not None:
             return
         record.last = body
         match body:
-            case TurnStarted(turn_id=turn_id, attempt=attempt, model=model):
-                if not record.attempt:
-                    self.started.append(turn_id)
-                record.attempt = max(attempt, 1)
+            case TurnStarted(attempt=attempt, model=model):
+                # Until now it waited: what could not be read was of a turn before it.
+                record.in_doubt = record.in_doubt and record.attempt > 0
+                self._start(record, attempt)
                 record.model = model or record.model
-                self._queued.pop(turn_id, None)
-                self._running[turn_id] = None
             case CompletionFinished(completion=completion, stop=stop, usage=usage):
+                self._assume_start(record)
                 record.completions = max(record.completions, completion)
                 record.stopped, record.stop = completion, stop
                 record.usage = add_usage(record.usage, usage)
             case PromptWithdrawn(turn_id=turn_id):
                 record.withdrawn = True
                 self._queued.pop(turn_id, None)
+                self._withdrawn[turn_id] = None
             case TurnFinished(turn_id=turn_id):
                 record.finished = body
                 self._queued.pop(turn_id, None)
                 self._running.pop(turn_id, None)
+                self._withdrawn.pop(turn_id, None)
                 for question_id, asked in list(self.open_questions.items()):
                     if asked.turn_id == turn_id:
                         del self.open_questions[question_id]

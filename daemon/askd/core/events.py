@@ -110,6 +110,9 @@ class CompletionFinished:
     completion: int
     stop: Stop
     usage: Usage | None = None
+    measured: Mapping[str, Any] | None = None
+    """The request's size by class of text, as `tokens.encode_size` says it; with the usage it
+    teaches what this model makes of a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +224,23 @@ class UnknownBody:
     raw: Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A record that is there and cannot be relied on: kept, shown to people, told to no model.
+
+    It stands for what is stored, and is never stored in its place. `of_type` is what the
+    record says that it is; `why` a few words; what it holds is `text`, or `base64` if it is
+    none. `turn_id`: the turn that it names, if that much can be read.
+    """
+
+    TYPE: ClassVar[str] = "unreadable"
+    of_type: str
+    why: str
+    turn_id: str | None = None
+    text: str | None = None
+    base64: str | None = None
+
+
 Body = (
     ConversationCreated
     | Renamed
@@ -237,6 +257,7 @@ Body = (
     | ItemUnpinned
     | Titled
     | TurnFinished
+    | Unreadable
     | UnknownBody
 )
 

@@ -23,6 +23,7 @@ from askd.core.events import (
     Renamed,
     TurnFinished,
     UnknownBody,
+    Unreadable,
 )
 
 
@@ -58,6 +59,8 @@ def _copy(body: Body) -> Body | None:
     """What of a body goes into a fork; None: nothing."""
     match body:
         case ConversationCreated() | Renamed() | QuestionAsked() | QuestionAnswered():
+            return None
+        case Unreadable():
             return None
         case PromptAccepted():
             return replace(body, key="")

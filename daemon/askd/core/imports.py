@@ -194,10 +194,8 @@ def _close_turns(conversation_id: str, timed: list[Timed]) -> list[Timed]:
             end = TurnFinished(turn_id, "interrupted", FAILED, record.usage, "interrupted", message)
             ends.append(end)
         else:
-            ends += [
-                PromptWithdrawn(turn_id),
-                TurnFinished(turn_id, "withdrawn", FAILED, reason="withdrawn"),
-            ]
+            ends += [] if record.withdrawn else [PromptWithdrawn(turn_id)]
+            ends.append(TurnFinished(turn_id, "withdrawn", FAILED, reason="withdrawn"))
     return [(last, body) for body in ends]
 
 

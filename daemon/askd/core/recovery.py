@@ -3,7 +3,7 @@
 Decided from the log and from the texts that were still growing, as values; the
 shell carries them out. Nothing is guessed about the world: a tool that may have
 started is taken to have started, and a turn that may have had effects is ended
-and not repeated.
+and not repeated. Neither is one that may have ended in a record that cannot be read.
 """
 
 from collections.abc import Iterable, Set
@@ -11,14 +11,21 @@ from dataclasses import dataclass
 
 from askd.core import outcome
 from askd.core.conversation import Conversation, TurnRecord
-from askd.core.events import Body, ItemAdded, QuestionAsked
+from askd.core.events import Body, ItemAdded, QuestionAsked, TurnFinished
 from askd.core.items import AssistantMessage, Reasoning, Text, ToolOutput
+from askd.core.outcome import Outcome
 from askd.core.turn import Append, Interrupted, Turn
 
 SECRETS_WAIT_S = 60.0
 """How long a caller whose connection broke has to come back with its keys."""
 MAX_ATTEMPTS = 5
 """A turn that was running each time the daemon died may be why it died."""
+
+STOPPED = "The daemon stopped while this turn was running; what it had said so far is kept."
+DOUBT = (
+    "A record of this turn cannot be read, and with it how the turn went: it is ended and not "
+    "run again; what can be read is kept."
+)
 
 PartialText = tuple[str, str, str, str]
 """Text that was still growing: (turn_id, item_id, kind, text)."""
@@ -104,8 +111,10 @@ def _plan_turn(
     turn_id = record.prompt.turn_id
     last = record.last
     if not record.attempt:
+        if record.in_doubt:
+            return Close(turn_id, (_end_unstarted(record),))
         return _with_secrets(record, RunIt(turn_id))
-    if isinstance(last, QuestionAsked) and last.question_id in conversation.open_questions:
+    if isinstance(last, QuestionAsked) and _is_open(last, conversation) and not record.in_doubt:
         return StayParked(turn_id, last)
     partials = _join_partials(record, texts)
     if _can_repeat(record, harmless_tools):
@@ -119,6 +128,10 @@ def _plan_turn(
     return Close(turn_id, (*outputs, *kept, end))
 
 
+def _is_open(question: QuestionAsked, conversation: Conversation) -> bool:
+    return question.question_id in conversation.open_questions
+
+
 def _with_secrets(record: TurnRecord, plan: RunIt | Retry) -> Plan:
     prompt = record.prompt
     if not prompt.caller_credentials:
@@ -128,6 +141,8 @@ def _with_secrets(record: TurnRecord, plan: RunIt | Retry) -> Plan:
 
 def _can_repeat(record: TurnRecord, harmless_tools: Set[str]) -> bool:
     if not record.prompt.options.detach or record.attempt >= MAX_ATTEMPTS:
+        return False
+    if record.in_doubt:
         return False
     # Only the end is missing: there is nothing to repeat.
     if Turn.rebuild(record).is_answered:
@@ -150,13 +165,15 @@ def _can_repeat(record: TurnRecord, harmless_tools: Set[str]) -> bool:
 def _end_turn(record: TurnRecord) -> list[Body]:
     """What the turn's own machine appends when it is ended with nothing running."""
     commands = Turn.rebuild(record).feed(
-        Interrupted(
-            outcome.FAILED,
-            "interrupted",
-            "The daemon stopped while this turn was running; what it had said so far is kept.",
-        )
+        Interrupted(outcome.FAILED, "interrupted", DOUBT if record.in_doubt else STOPPED)
     )
     return [command.body for command in commands if isinstance(command, Append)]
+
+
+def _end_unstarted(record: TurnRecord) -> TurnFinished:
+    """The end of a turn of which nobody knows whether it had begun, or was withdrawn."""
+    how: Outcome = "withdrawn" if record.withdrawn else "interrupted"
+    return TurnFinished(record.prompt.turn_id, how, outcome.FAILED, None, how, DOUBT)
 
 
 def _join_partials(

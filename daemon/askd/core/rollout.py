@@ -25,6 +25,7 @@ from askd.core.events import (
     PromptAccepted,
     TurnFinished,
     TurnStarted,
+    Unreadable,
     ViewChanged,
     encode_body,
 )
@@ -81,7 +82,9 @@ class RolloutWriter:
         return records
 
     def _meta(self, event: Event) -> Iterator[dict[str, Json]]:
-        if not isinstance(event.body, ConversationCreated):
+        # Also where the creation cannot be read: without this line it would be no rollout.
+        is_lost = event.seq == 1 and isinstance(event.body, Unreadable)
+        if not (is_lost or isinstance(event.body, ConversationCreated)):
             return
         at = format_time(event.at)
         payload = {

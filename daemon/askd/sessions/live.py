@@ -33,7 +33,6 @@ log = logging.getLogger(__name__)
 
 RECENT_EVENTS = 1000
 """Events kept in memory for those who come back: older ones are read from the log, in pages."""
-
 CATCH_UP_S = 5.0
 """How long an accepted prompt waits for its session to have read what it missed."""
 
@@ -124,7 +123,7 @@ class LiveSession:
         """Take what was stored before the session was loaded; nobody is told."""
         for event in events:
             self._apply(event)
-        self.needs_recovery = self.conversation.running is not None
+        self.needs_recovery = self.conversation.needs_recovery
 
     @property
     def is_stale(self) -> bool:
@@ -149,6 +148,7 @@ class LiveSession:
             self._apply(event)
             if event.seq > published:
                 self.hub.publish(event)
+        self.needs_recovery |= self.conversation.in_doubt
         self._waiting.release_all()
         self.mailbox.wake()
 

@@ -68,6 +68,8 @@ def configure_writer(connection: sqlite3.Connection, path: Path) -> None:
     """Make a fresh connection the careful writer that it has to be."""
     for pragma in WRITER_PRAGMAS:
         connection.execute(pragma)
+    # It reads events too: one bad record must not keep others from being written.
+    connection.text_factory = read_text
     (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
     if mode != "wal":
         raise StorageFailed(f"{path} cannot keep a write-ahead log: its disk does not allow one.")
@@ -90,9 +92,13 @@ def open_readonly(path: Path) -> sqlite3.Connection:
     except sqlite3.Error as error:
         connection.close()
         raise storage_failed(error, path) from None
-    # A damaged byte in one text must not make its whole row unreadable.
-    connection.text_factory = lambda data: data.decode("utf-8", "replace")
+    connection.text_factory = read_text
     return connection
+
+
+def read_text(data: bytes) -> str:
+    """A column's text. A damaged byte in it must not make its whole row unreadable."""
+    return data.decode("utf-8", "replace")
 
 
 def refuse_network_filesystem(directory: Path, *, mounts: Path = MOUNTS) -> None:

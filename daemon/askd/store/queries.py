@@ -2,13 +2,14 @@
 
 Its connections cannot write, nor checkpoint when they close. Queries run in
 threads, so that a slow disk holds up nobody else. One bad record never costs a
-conversation: it comes as an event of an unknown type, with a warning.
+conversation: it comes as an event that says so, with a warning.
 """
 
 import logging
 import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,15 +18,17 @@ import trio
 from askd.core.events import Event
 from askd.core.search import Role
 from askd.store import blobs, expiry, job_queries, refusals, search_queries, usage_queries
-from askd.store.bodies import decode_event
 from askd.store.changes import ROW_COLUMNS, read_row, row_of
 from askd.store.cursors import decode_cursor, encode_cursor
 from askd.store.database import open_readonly
+from askd.store.event_pages import EventsRead, read_page
+from askd.store.finding import find_conversation
 from askd.store.job_queries import JobPage, JobRow
 from askd.store.key_rows import read_key
 from askd.store.log import KnownKey, Partial
 from askd.store.projection import ConversationRow
 from askd.store.search_queries import SearchHit, SearchPage
+from askd.store.surveys import START, SURVEY_S, Place, Survey, look_on
 from askd.store.usage_queries import By, UsagePage
 
 __all__ = [
@@ -36,6 +39,7 @@ __all__ = [
     "Reader",
     "SearchHit",
     "SearchPage",
+    "Survey",
     "UsagePage",
 ]
 
@@ -44,11 +48,6 @@ T = TypeVar("T")
 
 THREADS = 4
 """Queries at one time: they are short, and one disk serves few at once."""
-PREFIX_LENGTH = 4
-"""The shortest id prefix that is taken for one."""
-PREFIX_CHARACTERS = frozenset("0123456789abcdef-")
-AFTER_PREFIX = "g"
-"""Sorts after every character of an id, so that a prefix is a range of the index."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,15 +101,23 @@ class Reader:
         return events
 
     async def read_events(
-        self, conversation_id: str, *, after_seq: int, limit: int, limit_bytes: int
+        self,
+        conversation_id: str,
+        *,
+        after_seq: int,
+        limit: int,
+        limit_bytes: int,
+        holes: bool = False,
     ) -> tuple[list[Event], bool]:
         """A page of events, and whether there are more.
 
         `limit_bytes` bounds the bodies as they lie on the disk; one event always
-        comes, however large. A negative limit is none.
+        comes, however large. A negative limit is none. A record that cannot be read
+        comes as `Unreadable`; one that is not there too with `holes`, for those who
+        show what is left. Without, `StorageFailed` (`log_not_whole`).
         """
 
-        def query(connection: sqlite3.Connection) -> tuple[list[Event], bool, list[str]]:
+        def query(connection: sqlite3.Connection) -> EventsRead:
             return read_page(
                 connection,
                 conversation_id,
@@ -119,16 +126,32 @@ class Reader:
                 limit_bytes=limit_bytes,
             )
 
-        events, more, faults = await self._query(query)
-        if faults and conversation_id not in self._warned:
+        page = await self._query(query)
+        if page.faults and conversation_id not in self._warned:
             self._warned.add(conversation_id)
             logger.warning(
                 "conversation %s: %d record(s) cannot be read and are passed over: %s",
                 conversation_id,
-                len(faults),
-                faults[0],
+                len(page.faults),
+                page.faults[0],
             )
-        return events, more
+        if page.lost and not holes:
+            raise refusals.log_not_whole(page.lost, self._path)
+        return page.events, page.more
+
+    async def count_unreadable(self, *, limit_s: float = SURVEY_S) -> Survey:
+        """Look through all events, a part at a time, for those that cannot be read.
+
+        Takes about `limit_s` at the most: what was not looked at by then is not counted,
+        and the answer says that it is not `complete`.
+        """
+        survey = Survey()
+        until = trio.current_time() + limit_s
+        place: Place | None = START
+        while place is not None and trio.current_time() < until:
+            place = await self._query(partial(look_on, survey, place))
+        survey.complete = place is None
+        return survey
 
     async def list_conversations(
         self, *, cursor: str | None, limit: int, before_at: float | None = None
@@ -281,37 +304,6 @@ class Reader:
             self._idle.append(connection)
 
 
-def find_conversation(connection: sqlite3.Connection, text: str) -> ConversationRow:
-    """By exact id, else exact name, else id prefix; raises `NotFound`."""
-    # A name may look like a prefix, even like an id: what is exact comes first.
-    row = read_row(connection, text) or read_row(connection, text.lower())
-    if row is not None:
-        return row
-    named = connection.execute(
-        f"SELECT {ROW_COLUMNS} FROM conversations WHERE name = ?", (text,)
-    ).fetchone()
-    if named is not None:
-        return row_of(named)
-    prefix = text.lower()
-    if len(prefix) < PREFIX_LENGTH or not PREFIX_CHARACTERS.issuperset(prefix):
-        raise refusals.conversation_not_found(text)
-    found = connection.execute(PREFIX_QUERY, (prefix, prefix + AFTER_PREFIX)).fetchall()
-    if not found:
-        raise refusals.conversation_not_found(text)
-    rows = [row_of(columns) for columns in found]
-    if len(rows) > 1:
-        raise refusals.conversation_ambiguous(text, [(each.id, each.name) for each in rows])
-    return rows[0]
-
-
-MOST_CANDIDATES = 100
-"""An ambiguous prefix names no more: the answer has to fit a message."""
-PREFIX_QUERY = (
-    f"SELECT {ROW_COLUMNS} FROM conversations WHERE id >= ? AND id < ?"
-    f" ORDER BY id LIMIT {MOST_CANDIDATES}"
-)
-
-
 def list_page(
     connection: sqlite3.Connection,
     *,
@@ -339,31 +331,3 @@ def list_page(
         total=total,
         next_cursor=encode_cursor(rows[-1].updated_at, rows[-1].id) if more else None,
     )
-
-
-def read_page(
-    connection: sqlite3.Connection,
-    conversation_id: str,
-    *,
-    after_seq: int,
-    limit: int,
-    limit_bytes: int,
-) -> tuple[list[Event], bool, list[str]]:
-    """Events after a seq, whether there are more, and what could not be read."""
-    rows = connection.execute(
-        "SELECT seq, at, type, version, body FROM events"
-        " WHERE conversation_id = ? AND seq > ? ORDER BY seq",
-        (conversation_id, after_seq),
-    )
-    events: list[Event] = []
-    faults: list[str] = []
-    size = 0
-    for seq, at, kind, version, text in rows:
-        size += len(text.encode())
-        if (limit >= 0 and len(events) >= limit) or (events and 0 <= limit_bytes < size):
-            return events, True, faults
-        event, fault = decode_event(conversation_id, seq, at, kind, version, text)
-        events.append(event)
-        if fault is not None:
-            faults.append(f"seq {seq} ({kind}): {fault}")
-    return events, False, faults

@@ -81,6 +81,18 @@ def bad_cursor() -> RequestError:
     return RequestError("The cursor is not one that a list has answered. Begin without one.")
 
 
+def log_not_whole(lost: Sequence[int], path: Path) -> StorageFailed:
+    """Records of a conversation are gone, or lie where the database is damaged."""
+    first, last = min(lost), max(lost)
+    named = f"record {first}" if first == last else f"{len(lost)} records from {first} to {last}"
+    return StorageFailed(
+        f"{named} cannot be read from {path}. What is left of it: ask history show. "
+        "To bring it back from its rollout: ask doctor --rebuild",
+        reason="log_not_whole",
+        data={"lost": len(lost), "first": first, "last": last},
+    )
+
+
 def search_damaged() -> StorageFailed:
     """The index of words cannot be read; the conversations can."""
     return StorageFailed(
@@ -108,6 +120,11 @@ def copy_error(error: Exception) -> Exception:
 def is_full(error: sqlite3.Error) -> bool:
     """Whether the disk, or a limit on the database, has no room left."""
     return primary_code(error) == sqlite3.SQLITE_FULL
+
+
+def is_damage(error: sqlite3.Error) -> bool:
+    """Whether what was to be read is no longer what a database looks like."""
+    return primary_code(error) == sqlite3.SQLITE_CORRUPT
 
 
 def is_worth_reopening(error: sqlite3.Error) -> bool:
