@@ -1,0 +1,289 @@
+"""Pruning: a view made smaller without any model, by leaving out what is old.
+
+First the text of old tool outputs, then whole exchanges, then whole turns, each
+from the oldest on and no more than is needed. Pinned items and the last turns
+stay; one summary stays that a model wrote. What left is told in one item, by the
+first line of each message. What cannot be made small enough is an overflow, and
+somebody else's to decide.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from askd.core.bounds import Bounds, is_worth
+from askd.core.compaction import Count
+from askd.core.conversation import Conversation
+from askd.core.cutting import cut_middle
+from askd.core.events import HeadItem, ViewChanged
+from askd.core.exchanges import Exchange, split_exchanges
+from askd.core.items import AssistantMessage, Item, Summary, Text, ToolOutput, UserMessage
+from askd.core.pairs import heal
+from askd.core.sight import SeenTurn, Sight, find_pinned, find_sight, stub_output
+
+GOAL_SHARE = 0.9
+"""Of what starts a compaction: pruned to just below it, the next turn would be over it again."""
+LINE_CHARACTERS = 100
+"""Of a message that left, its first line, or so much of it."""
+MOST_LINES = 50
+"""More than this nobody reads; and together they take no more than a summary may."""
+COMING_MESSAGES = 2
+"""The prompt that is coming and its answer."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Draft:
+    """What has been decided so far."""
+
+    stubbed: list[str] = field(default_factory=list)
+    dropped: list[Item] = field(default_factory=list)
+    head: list[UserMessage] = field(default_factory=list)
+    turns: list[SeenTurn] = field(default_factory=list)
+    left: list[Item] = field(default_factory=list)
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.stubbed or self.dropped or self.head or self.turns)
+
+
+def plan_pruning(
+    conversation: Conversation,
+    *,
+    change_id: str,
+    summary_id: str,
+    bounds: Bounds,
+    count: Count,
+    overhead: int,
+    reason: str | None = None,
+) -> ViewChanged | None:
+    """What makes the next request small enough; None: nothing that may leave does.
+
+    It goes on to `GOAL_SHARE` of the threshold of compaction, and to `max_messages`,
+    as long as there is something to leave. Small enough is what fits the budget, if
+    the request did not; one that did must become smaller by enough to matter.
+
+    Args:
+        overhead: tokens of a request that are no items: the system prompt, tools.
+    """
+    sight = find_sight(conversation, conversation.running)
+    before = overhead + count(sight.items)
+    goal = int(bounds.compact_above * GOAL_SHARE)
+    pruner = _Pruner(conversation, sight, bounds=bounds, count=count, overhead=overhead)
+    tokens = pruner.reduce(goal)
+    if pruner.draft.is_empty or tokens > bounds.budget or not pruner.begins_well:
+        return None
+    helps = before > bounds.budget or tokens <= bounds.compact_above or is_worth(before, tokens)
+    if not (helps or pruner.had_too_many):
+        return None
+    return pruner.make_change(change_id, summary_id, before=before, after=tokens, reason=reason)
+
+
+class _Pruner:
+    """One plan in the making."""
+
+    def __init__(
+        self,
+        conversation: Conversation,
+        sight: Sight,
+        *,
+        bounds: Bounds,
+        count: Count,
+        overhead: int,
+    ) -> None:
+        self.draft = _Draft()
+        self._conversation = conversation
+        self._sight = sight
+        self._bounds = bounds
+        self._count = count
+        self._overhead = overhead
+        # What an earlier pruning told: a new note takes its place.
+        self._notes = [each for each in sight.head if isinstance(each, Summary) and is_note(each)]
+        self._tokens = overhead + count(sight.items)
+        self._messages = _count_messages(sight.items)
+        self.had_too_many = self._has_too_many()
+
+    def reduce(self, goal: int) -> int:
+        """Leave out what is needed; answer with the tokens that are left."""
+        steps = (self._stub_outputs, self._drop_exchanges, self._drop_turns)
+        for step in steps:
+            if self._is_done(goal):
+                break
+            step(goal)
+        note = self._note()
+        return self._tokens + (self._count(note) - self._count(self._notes) if note else 0)
+
+    def make_change(
+        self, change_id: str, summary_id: str, *, before: int, after: int, reason: str | None
+    ) -> ViewChanged:
+        """The event that carries it out."""
+        draft = self.draft
+        note = self._note(summary_id)
+        return ViewChanged(
+            change_id,
+            "prune",
+            draft.turns[-1].turn_id if draft.turns else None,
+            dropped_items=tuple(item.id for item in draft.dropped),
+            stubbed_items=tuple(draft.stubbed),
+            summary=note[0] if note else None,
+            kept=self._find_head() if note else (),
+            tokens_before=before,
+            tokens_after=after,
+            up_to_seq=self._conversation.last_seq,
+            reason=reason,
+        )
+
+    # ---- the steps ---------------------------------------------------------------
+
+    def _is_done(self, goal: int) -> bool:
+        return not self._has_too_many() and self._tokens <= goal
+
+    def _has_too_many(self) -> bool:
+        most = self._bounds.max_messages
+        return most is not None and self._messages + COMING_MESSAGES > most
+
+    def _stub_outputs(self, goal: int) -> None:
+        """The text of old outputs leaves; what they answered stays."""
+        items = self._find_old_items()
+        staying = {item.id for item in find_pinned(items, self._conversation.pinned)}
+        staying |= self._conversation.view.stubbed
+        for item in items:
+            if self._tokens <= goal:
+                return
+            if not isinstance(item, ToolOutput) or item.id in staying:
+                continue
+            saved = self._count([item]) - self._count([stub_output(item)])
+            if saved > 0:
+                self.draft.stubbed.append(item.id)
+                self._tokens -= saved
+
+    def _drop_exchanges(self, goal: int) -> None:
+        """Calls leave together with their outputs; what was said to people stays."""
+        for piece in split_exchanges(self._find_old_items()):
+            if self._is_done(goal):
+                return
+            first = piece[0]
+            if isinstance(first, AssistantMessage) and first.calls and self._may_leave(piece):
+                self._drop(piece)
+
+    def _drop_turns(self, goal: int) -> None:
+        """What stands in front leaves, then whole turns."""
+        for item in self._sight.head:
+            if self._is_done(goal):
+                return
+            if isinstance(item, UserMessage):
+                self.draft.head.append(item)
+                self._leave([item])
+        for turn in self._find_old_turns():
+            if self._is_done(goal) and self.begins_well:
+                return
+            gone = {item.id for item in self.draft.dropped}
+            staying = {item.id for item in find_pinned(turn.items, self._conversation.pinned)}
+            self.draft.turns.append(turn)
+            self._leave([item for item in turn.items if item.id not in staying | gone])
+
+    def _drop(self, piece: Exchange) -> None:
+        self.draft.dropped += piece
+        self._leave(piece)
+
+    def _leave(self, items: Sequence[Item]) -> None:
+        self.draft.left += items
+        self._tokens -= self._size(items)
+        self._messages -= _count_messages(items)
+
+    def _size(self, items: Sequence[Item]) -> int:
+        """What the items take as they are by now."""
+        stubbed = set(self.draft.stubbed)
+        return self._count(
+            [
+                stub_output(item) if isinstance(item, ToolOutput) and item.id in stubbed else item
+                for item in items
+            ]
+        )
+
+    def _may_leave(self, piece: Exchange) -> bool:
+        return self._conversation.pinned.isdisjoint(item.id for item in piece)
+
+    # ---- what may leave ------------------------------------------------------------
+
+    def _find_old_turns(self) -> tuple[SeenTurn, ...]:
+        """The turns that are over and not among the last ones."""
+        records = self._conversation.turns
+        turns = self._sight.turns
+        old = turns[: max(0, len(turns) - self._bounds.min_turns)]
+        ahead = min(
+            (each.position for each in records.values() if each.finished is None),
+            default=len(records),
+        )
+        for index, turn in enumerate(old):
+            if records[turn.turn_id].finished is None or turn.position >= ahead:
+                return old[:index]
+        return old
+
+    def _find_old_items(self) -> list[Item]:
+        """Items of old turns, and of the running one all before its latest exchange."""
+        items = [item for turn in self._find_old_turns() for item in turn.items]
+        asking = self._sight.asking
+        if asking is not None:
+            pieces = split_exchanges(heal(asking.items)[0])
+            items += [item for piece in pieces[:-1] for item in piece]
+        return items
+
+    # ---- what is told ----------------------------------------------------------------
+
+    @property
+    def begins_well(self) -> bool:
+        """Whether what stays, if turns left, begins with a person's message that says something."""
+        if not self.draft.turns:
+            return True
+        turns = self._sight.turns[len(self.draft.turns) :]
+        items = [item for turn in turns for item in turn.items]
+        items += self._sight.asking.items if self._sight.asking is not None else ()
+        return not items or (isinstance(items[0], UserMessage) and bool(_find_line(items[0])))
+
+    def _find_head(self) -> tuple[HeadItem, ...]:
+        """What still stands in front; a note from before is replaced by the new one."""
+        gone = {item.id for item in self.draft.head}
+        return tuple(
+            item
+            for item in self._sight.head
+            if item.id not in gone and not (isinstance(item, Summary) and is_note(item))
+        )
+
+    def _note(self, summary_id: str = "note") -> tuple[Summary, ...]:
+        """One item that tells what left; nothing if only the text of outputs did."""
+        left = self.draft.left
+        if not left and not self.draft.turns:
+            return ()
+        lines = [line for note in self._notes for line in note.text.splitlines()[1:]]
+        lines += [_find_line(item) for item in left if isinstance(item, UserMessage)]
+        total = _count_messages(left) + sum(_read_count(note) for note in self._notes)
+        told = [f"- {line.removeprefix('- ')}" for line in lines if line][-MOST_LINES:]
+        head = f"{total} earlier messages ({self._count(left)} tokens) were summarized:"
+        note = Summary(summary_id, "\n".join([head, *told]))
+        while told and self._count([note]) > self._bounds.summary_tokens:
+            del told[: max(1, len(told) // 4)]
+            note = Summary(summary_id, "\n".join([head, *told]))
+        return (note,)
+
+
+def is_note(summary: Summary) -> bool:
+    """Whether this is what pruning tells, and no model's summary."""
+    words = summary.text.split("\n", 1)[0].split()
+    return len(words) > 3 and words[1:3] == ["earlier", "messages"] and words[-1] == "summarized:"
+
+
+def _read_count(note: Summary) -> int:
+    number = note.text.split(" ", 1)[0]
+    return int(number) if number.isascii() and number.isdecimal() and len(number) < 10 else 0
+
+
+def _find_line(message: UserMessage) -> str:
+    """The first line of what a person said; of attachments alone their names."""
+    for part in message.parts:
+        if isinstance(part, Text) and part.name is None and part.text.strip():
+            return cut_middle(part.text.strip().splitlines()[0].strip(), LINE_CHARACTERS)
+    names = [part.name or "an attachment" for part in message.parts]
+    return f"[{', '.join(names)}]" if names else ""
+
+
+def _count_messages(items: Sequence[Item]) -> int:
+    return sum(isinstance(item, UserMessage | AssistantMessage | ToolOutput) for item in items)
