@@ -48,12 +48,24 @@ class Message:
     pinned: bool = False
 
 
-@dataclass(slots=True)
-class Block:
-    """A turn, or a notice outside one, and where it stands: at the seq where it began."""
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A record of the log that says nothing any more: what it was, and why, in words."""
 
     seq: int
-    messages: list[Message]
+    of_type: str
+    why: str
+
+
+Entry = Message | Unreadable
+
+
+@dataclass(slots=True)
+class Block:
+    """A turn, or what stands outside one, and where it stands: at the seq where it began."""
+
+    seq: int
+    entries: list[Entry]
 
 
 def read_messages(events: Iterable[Map]) -> list[Message]:
@@ -63,20 +75,35 @@ def read_messages(events: Iterable[Map]) -> list[Message]:
     Left out are a prompt that was withdrawn, for it was never said to a model, and a
     text that a new attempt replaced.
     """
+    return [entry for entry in read_entries(events) if isinstance(entry, Message)]
+
+
+def read_entries(events: Iterable[Map]) -> list[Entry]:
+    """The same, and amid them the records that cannot be read: in the turn that ran then."""
     blocks: dict[str, Block] = {}
     pinned: set[str] = set()
+    running: str | None = None
     for event in events:
         turn_id = event.get("turn_id")
         match event.get("type"):
             case "prompt_accepted":
                 items = event.get("items", [find_stand_in(event)])
                 prompt = [read_item(item, event) for item in items]
-                kept = [message for message in prompt if message is not None]
+                kept: list[Entry] = [message for message in prompt if message is not None]
                 blocks[str(turn_id)] = Block(event["seq"], kept)
             case "prompt_withdrawn":
                 blocks.pop(str(turn_id), None)
-            case "turn_started" if turn_id in blocks and event.get("attempt", 1) <= 1:
-                blocks[turn_id].seq = event["seq"]
+            case "turn_started" if turn_id in blocks:
+                running = turn_id
+                if event.get("attempt", 1) <= 1:
+                    blocks[turn_id].seq = event["seq"]
+            case "turn_finished" if turn_id == running:
+                running = None
+            case "unreadable":
+                block = blocks.get(running or "") or blocks.setdefault(
+                    f"seq {event['seq']}", Block(event["seq"], [])
+                )
+                block.entries.append(read_unreadable(event))
             case "item_added":
                 _add_item(blocks, event)
             case "item_pinned":
@@ -86,8 +113,16 @@ def read_messages(events: Iterable[Map]) -> list[Message]:
             case _:
                 continue
     ordered = sorted(blocks.values(), key=lambda block: block.seq)
-    messages = [each for block in ordered for each in block.messages]
-    return [replace(each, pinned=True) if each.item_id in pinned else each for each in messages]
+    entries = [each for block in ordered for each in block.entries]
+    return [
+        replace(each, pinned=True) if isinstance(each, Message) and each.item_id in pinned else each
+        for each in entries
+    ]
+
+
+def read_unreadable(event: Map) -> Unreadable:
+    """What is known of a record that cannot be read."""
+    return Unreadable(event["seq"], str(event.get("of_type")), str(event.get("why")))
 
 
 def read_item(item: Map, event: Map) -> Message | None:
@@ -174,4 +209,4 @@ def _add_item(blocks: dict[str, Block], event: Map) -> None:
         blocks[f"seq {event['seq']}"] = Block(event["seq"], [message])
         return
     block = blocks.setdefault(message.turn_id, Block(event["seq"], []))
-    block.messages.append(message)
+    block.entries.append(message)

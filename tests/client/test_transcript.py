@@ -4,9 +4,12 @@ from typing import Any
 
 from ask.transcript import (
     Call,
+    Message,
+    Unreadable,
     describe_blob,
     encode_message,
     read_content,
+    read_entries,
     read_item,
     read_messages,
 )
@@ -193,3 +196,28 @@ def test_pinned_messages_say_so() -> None:
     assert (asked.pinned, answered.pinned) == (False, True)
     assert encode_message(answered, "hello")["pinned"] is True
     assert "pinned" not in encode_message(asked, "hi")
+
+
+def unreadable(of_type: str = "item_added", why: str = "bad") -> Map:
+    return {"type": "unreadable", "of_type": of_type, "why": why, "text": "{"}
+
+
+def places(*events: Map) -> list[str]:
+    return [
+        f"{entry.role}: {read_content(entry, describe_blob)}"
+        if isinstance(entry, Message)
+        else f"{entry.seq}: {entry.of_type}"
+        for entry in read_entries(number(*events))
+    ]
+
+
+def test_what_cannot_be_read_stands_in_its_place_and_is_no_message() -> None:
+    events = [
+        *(prompt("a", "1"), started("a"), unreadable(), answer("a", "one")),
+        *({"type": "turn_finished", "turn_id": "a"}, unreadable("titled"), prompt("b", "2")),
+    ]
+    assert places(*events) == ["user: 1", "3: item_added", "assistant: one", "6: titled", "user: 2"]
+    assert said(*events) == ["user: 1", "assistant: one", "user: 2"]
+    queued = [prompt("a", "1"), prompt("b", "2"), started("b"), unreadable(), answer("b", "two")]
+    assert places(*queued) == ["user: 1", "user: 2", "4: item_added", "assistant: two"]
+    assert read_entries(number(unreadable("unknown", "why"))) == [Unreadable(1, "unknown", "why")]

@@ -8,11 +8,12 @@ import os
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from itertools import groupby
+from typing import Any, cast
 
 from ask.graphemes import find_width, fit, shorten
 from ask.terminal import strip_controls
-from ask.transcript import Message, describe_blob, read_content
+from ask.transcript import Entry, Message, Unreadable, describe_blob, read_content
 
 SHORT_ID = 8
 """Characters of an id that people see; enough to be unique among thousands."""
@@ -134,21 +135,45 @@ def lay_out_groups(summaries: Sequence[Summary], columns: int | None) -> list[st
     return lines
 
 
-def lay_out_history(summary: Summary, messages: Sequence[Message], limit: int | None) -> list[str]:
-    """A whole transcript, or its last `limit` messages with the indices of the whole."""
-    total = len(messages)
+def lay_out_history(summary: Summary, entries: Sequence[Entry], limit: int | None) -> list[str]:
+    """A whole transcript, or its last `limit` messages with the indices of the whole.
+
+    Records that cannot be read stand where they were; they have no index, nor a place in
+    the limit.
+    """
+    total = sum(isinstance(entry, Message) for entry in entries)
+    unreadable = len(entries) - total
     lines = [
         f"Conversation: {name_conversation(summary)}",
         f"ID: {summary['id']}",
         f"Model: {summary.get('model') or 'unknown'}",
         f"Messages: {total} total",
     ]
+    if unreadable:
+        lines.append(f"Unreadable records: {unreadable} (kept, not shown to the model)")
     if limit is not None:
         lines.append(f"Showing: last {count(min(limit, total), 'message')}")
     lines.append(RULE)
     first = 0 if limit is None else max(0, total - limit)
-    for index, message in enumerate(messages[first:], first + 1):
-        lines += ["", *lay_out_message(index, message)]
+    index = 0
+    for is_message, group in groupby(entries, key=lambda entry: isinstance(entry, Message)):
+        if is_message:
+            for message in cast("Iterable[Message]", group):
+                index += 1
+                if index > first:
+                    lines += ["", *lay_out_message(index, message)]
+        elif index >= first:
+            lines += lay_out_unreadable(cast("Iterable[Unreadable]", group))
+    return lines
+
+
+def lay_out_unreadable(records: Iterable[Unreadable]) -> list[str]:
+    """Neighbours that cannot be read for one reason are one entry."""
+    lines = []
+    for (of_type, why), group in groupby(records, key=lambda each: (each.of_type, each.why)):
+        seqs = [each.seq for each in group]
+        named = f"seq {seqs[0]}" if len(seqs) == 1 else f"seq {seqs[0]} to {seqs[-1]}"
+        lines += ["", f"[!] UNREADABLE ({named}, {of_type})", f"{INDENT}Reason: {why}"]
     return lines
 
 

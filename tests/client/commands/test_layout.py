@@ -10,7 +10,7 @@ import pytest
 from ask.commands import layout
 from ask.graphemes import find_width
 from ask.terminal import strip_controls
-from ask.transcript import Call, Message
+from ask.transcript import Call, Entry, Message, Unreadable
 
 GOLDEN = Path(__file__).resolve().parents[2] / "data" / "history_show.txt"
 UPDATED_AT = 1_767_225_600.0
@@ -53,6 +53,45 @@ MESSAGES = [
 def test_a_transcript_is_as_in_the_golden_file() -> None:
     lines = layout.lay_out_history(summary(), MESSAGES, None)
     assert "\n".join(lines) + "\n" == GOLDEN.read_text()
+
+
+def test_what_cannot_be_read_is_named_and_moves_no_index() -> None:
+    entries: list[Entry] = [
+        *MESSAGES[:5],
+        Unreadable(8, "item_added", "Expecting value"),
+        MESSAGES[5],
+        Unreadable(10, "unknown", "it is missing"),
+        Unreadable(11, "unknown", "it is missing"),
+        Unreadable(12, "titled", "it is missing"),
+        MESSAGES[6],
+    ]
+    lines = layout.lay_out_history(summary(), entries, None)
+    assert lines[3:6] == [
+        "Messages: 7 total",
+        "Unreadable records: 4 (kept, not shown to the model)",
+        "=" * 80,
+    ]
+    tail = [
+        "",
+        "[6] SYSTEM",
+        "    Content: User viewed help",
+        "",
+        "[!] UNREADABLE (seq 10 to 11, unknown)",
+        "    Reason: it is missing",
+        "",
+        "[!] UNREADABLE (seq 12, titled)",
+        "    Reason: it is missing",
+        "",
+        "[7] USER",
+        "    Content: (empty)",
+    ]
+    first = ["", "[!] UNREADABLE (seq 8, item_added)", "    Reason: Expecting value"]
+    assert lines[-15:] == first + tail
+    healthy = layout.lay_out_history(summary(), MESSAGES, None)
+    assert [line for line in lines if line.startswith("[") and "!" not in line] == [
+        line for line in healthy if line.startswith("[")
+    ]
+    assert layout.lay_out_history(summary(), entries, 2)[-12:] == tail
 
 
 def test_the_last_messages_keep_their_indices() -> None:

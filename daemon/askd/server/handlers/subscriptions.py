@@ -148,7 +148,11 @@ async def _read_events(
         later = [event for event in everything if event.seq > after_seq]
         return later[:limit], len(later) > limit
     events, more = await house.reader.read_events(
-        conversation_id, after_seq=after_seq, limit=limit, limit_bytes=wire.PAGE_LIMIT_BYTES
+        conversation_id,
+        after_seq=after_seq,
+        limit=limit,
+        limit_bytes=wire.PAGE_LIMIT_BYTES,
+        holes=True,  # what is left of a damaged conversation can be seen, if not added to
     )
     if not events and await house.reader.get(conversation_id) is None:
         raise conversation_not_found(conversation_id)
