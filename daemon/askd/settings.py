@@ -12,6 +12,7 @@ from pydantic import (
     ConfigDict,
     Field,
     NonNegativeFloat,
+    NonNegativeInt,
     PositiveInt,
     field_validator,
     model_validator,
@@ -145,6 +146,12 @@ class ModelSettings(Section):
         description="Where its template takes a system prompt: `user` puts it ahead of the first "
         "message.",
     )
+    compaction_threshold: Share | None = Field(
+        default=None, description="As under `[context]`, for this model."
+    )
+    prune_threshold: Share | None = Field(
+        default=None, description="As under `[context]`, for this model."
+    )
     input_price: NonNegativeFloat | None = Field(
         default=None, description="US dollars for a million tokens that it reads."
     )
@@ -174,6 +181,52 @@ class LocalSettings(Section):
     )
     threads: PositiveInt | None = Field(
         default=None, description="Threads to compute with; all processors but one if not set."
+    )
+
+
+Share = Annotated[float, Field(gt=0, le=1)]
+"""A part of a model's window."""
+
+
+class ContextSettings(Section):
+    """`[context]`: what is done before a conversation fills its model's window."""
+
+    compaction: bool = Field(
+        default=True, description="Summarise old turns in the background, by a model."
+    )
+    compaction_threshold: Share = Field(
+        default=0.8,
+        description="The part of the context window from which on that is done; never more than "
+        "what the answer leaves free.",
+    )
+    compaction_model: Name | None = Field(
+        default=None, description="The model that summarises; the conversation's own if not set."
+    )
+    summary_tokens: PositiveInt = Field(
+        default=500, description="How long a summary may be, in tokens."
+    )
+    user_message_tokens: PositiveInt = Field(
+        default=20_000,
+        description="How much of your own latest messages stays word for word, in tokens; a "
+        "quarter of what a request may hold at the most.",
+    )
+    prune_threshold: Share = Field(
+        default=0.9,
+        description="The part of the window from which on old tool outputs and turns leave without "
+        "a summary, where there is no compaction, or it did not help.",
+    )
+    min_retain_turns: NonNegativeInt = Field(
+        default=2, description="How many of the last turns pruning never touches."
+    )
+    max_history_messages: Annotated[int, Field(ge=4)] | None = Field(
+        default=None,
+        description="The most messages that a request holds, prompt and answer among them; older "
+        "turns leave. If not set, tokens alone count.",
+    )
+    overflow: Literal["ask", "compact", "reset", "continue"] | None = Field(
+        default=None,
+        description="What to do when all that does not help: ask you, summarise at once, empty the "
+        "view, or send it as it is. If not set, it asks on a terminal and summarises without one.",
     )
 
 
@@ -247,6 +300,9 @@ class Settings(Section):
         default_factory=dict, description='Short names for `-m`: `fast = "openai/gpt-5-mini"`.'
     )
     local: LocalSettings = Field(default=LocalSettings(), description="The embedded model.")
+    context: ContextSettings = Field(
+        default=ContextSettings(), description="What is done before a window is full."
+    )
     history: HistorySettings = Field(
         default=HistorySettings(), description="What is kept, and for how long."
     )
