@@ -32,6 +32,8 @@ Json = dict[str, Any]
 
 TOKENS = [f"tok{number} " for number in range(20)]
 DONE = b"data: [DONE]\n\n"
+NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+CALL_ID_LIMIT = 40
 CODE_TEXT = "Here it is:\n\n```python\nprint('hello')\n```\n\nThat is all.\n"
 ESC_DELTAS = [
     "red \x1b",
@@ -228,7 +230,11 @@ def find_violation(body: Any) -> Status | None:
         elif pending:
             return _unanswered(pending, where)
         elif role == "assistant":
-            pending = [each["id"] for each in message.get("tool_calls", ())]
+            calls = message.get("tool_calls", ())
+            refusal = next(filter(None, map(_refuse_call, calls)), None)
+            if refusal is not None:
+                return refusal
+            pending = [each["id"] for each in calls]
             paired = bool(pending)
         elif role == "system" and index > 0:
             return error(400, "System message must be at the beginning.", param=where)
@@ -240,6 +246,27 @@ def find_violation(body: Any) -> Status | None:
         if refusal is not None:
             return refusal
     return _unanswered(pending, "messages") if pending else None
+
+
+def _refuse_call(call: Json) -> Status | None:
+    """What is wrong with one call by itself."""
+    where, function = "messages.tool_calls", call["function"]
+    if not 0 < len(call["id"]) <= CALL_ID_LIMIT:
+        text = (
+            f"Invalid '{where}.id': string too long. Expected a string with maximum length "
+            f"{CALL_ID_LIMIT}, but got a string with length {len(call['id'])} instead."
+        )
+        return error(400, text, param=f"{where}.id", kind="string_above_max_length")
+    if not NAME.fullmatch(function["name"]):
+        text = (
+            f"Invalid '{where}.function.name': string does not match pattern. "
+            "Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'."
+        )
+        return error(400, text, param=f"{where}.function.name", kind="invalid_value")
+    if not isinstance(function["arguments"], str):
+        text = f"Invalid type for '{where}.function.arguments': expected a string."
+        return error(400, text, param=f"{where}.function.arguments", kind="invalid_type")
+    return None
 
 
 def _refuse_content(message: Json, where: str) -> Status | None:

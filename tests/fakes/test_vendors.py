@@ -209,6 +209,11 @@ UNEXPECTED = "unexpected `tool_use_id` found in `tool_result` blocks: t1"
             "trailing whitespace",
         ),
         ([USER, said("assistant", use("a.b")), said("user", result("a.b"))], "should match"),
+        ([USER, said("assistant", {**use(), "name": "a b"}), said("user", result())], "_use.name"),
+        (
+            [USER, *[said("assistant", use()), said("user", result())] * 2],
+            "must be unique",
+        ),
         ([{"role": "system", "content": "x"}, USER], 'Unexpected role "system"'),
         ([USER, said("assistant", use(), use()), said("user", result())], "must be unique"),
     ],
@@ -314,3 +319,34 @@ def test_ollama_reads_types_and_nothing_more() -> None:
     call = {"function": {"name": "look", "arguments": "{}"}}
     asked = {"role": "assistant", "content": "", "tool_calls": [call]}
     assert "cannot unmarshal string" in words(vendor.find_violation({"messages": [asked]}))
+
+
+@pytest.mark.parametrize(
+    ("call_id", "name", "arguments", "expected"),
+    [
+        ("c", "f", "{}", ""),
+        ("", "f", "{}", "string too long"),
+        ("x" * 41, "f", "{}", "maximum length 40"),
+        ("c", "a b", "{}", "does not match pattern"),
+        ("c", "", "{}", "does not match pattern"),
+        ("c", "f", {}, "expected a string"),
+    ],
+)
+def test_chat_reads_each_call(call_id: str, name: str, arguments: Any, expected: str) -> None:
+    called = {"id": call_id, "function": {"name": name, "arguments": arguments}}
+    messages = [
+        USER,
+        {"role": "assistant", "content": None, "tool_calls": [called]},
+        {"role": "tool", "tool_call_id": call_id, "content": "seen"},
+    ]
+    found = words(Copilot().find_violation({"messages": messages}))
+    assert expected in found
+    assert bool(expected) == bool(found)
+
+
+def test_responses_refuses_names() -> None:
+    called = {"type": "function_call", "call_id": "c", "name": "a b", "arguments": "{}"}
+    output = {"type": "function_call_output", "call_id": "c", "output": "seen"}
+    items = [USER, called, output]
+    said = words(OpenAIResponses().find_violation({"input": items}))
+    assert "input[1].name" in said

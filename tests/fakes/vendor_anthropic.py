@@ -24,7 +24,7 @@ TYPES = {
     504: "timeout_error",
     529: "overloaded_error",
 }
-NAME = re.compile(r"[a-zA-Z0-9_-]+")
+NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 STOPS = {"end": "end_turn", "length": "max_tokens", "calls": "tool_use", "refusal": "refusal"}
 
 
@@ -214,6 +214,9 @@ def _find_bad_block(block: Json, where: str, role: str) -> Status | None:
             if not NAME.fullmatch(block["id"]):
                 pattern = "String should match pattern '^[a-zA-Z0-9_-]+$'"
                 return error(400, f"{where}.tool_use.id: {pattern}")
+            if not NAME.fullmatch(block["name"]):
+                pattern = "String should match pattern '^[a-zA-Z0-9_-]{1,128}$'"
+                return error(400, f"{where}.tool_use.name: {pattern}")
             if not isinstance(block["input"], dict):
                 text = "Input should be a valid dictionary"
                 return error(400, f"{where}.tool_use.input: {text}")
@@ -232,6 +235,7 @@ def _find_bad_block(block: Json, where: str, role: str) -> Status | None:
 def _find_unpaired(messages: list[Json]) -> Status | None:
     """Results stand in the message after their calls, and nothing stands before them."""
     asked: list[str] = []
+    known: list[str] = []
     for index, message in enumerate(messages):
         blocks = _blocks(message)
         led = 0
@@ -253,7 +257,8 @@ def _find_unpaired(messages: list[Json]) -> Status | None:
             text = f"messages.{index}: each tool_use must have a single result."
             return error(400, f"{text} Found multiple `tool_result` blocks with id: {answers[0]}")
         asked = [block["id"] for block in blocks if block.get("type") == "tool_use"]
-        if len(set(asked)) < len(asked):
+        known += asked
+        if len(set(known)) < len(known):
             return error(400, f"messages.{index}: `tool_use` ids must be unique")
     return _unanswered(len(messages) - 1, asked) if asked else None
 

@@ -8,7 +8,7 @@ every item in the request.
 from collections.abc import Mapping
 from typing import Any
 
-from tests.fakes.chat_answers import Json, Status, read_text
+from tests.fakes.chat_answers import NAME, Json, Status, read_text
 from tests.fakes.vendor import Said, Vendor, bearer, halves, json_status, sse
 
 CALL_ID_LIMIT = 64
@@ -188,6 +188,12 @@ def _find_bad_item(item: Json, where: str) -> Status | None:
                 )
                 param = f"{where}.call_id"
                 return error(400, text, param=param, kind="string_above_max_length")
+            if item["type"] == "function_call" and not NAME.fullmatch(str(item.get("name"))):
+                text = (
+                    f"Invalid '{where}.name': string does not match pattern. "
+                    "Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'."
+                )
+                return error(400, text, param=f"{where}.name", kind="invalid_value")
             if item["type"] == "function_call" and not str(item.get("id", "fc")).startswith("fc"):
                 text = (
                     f"Invalid '{where}.id': '{item['id']}'. Expected an ID that begins with 'fc'."

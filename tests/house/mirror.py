@@ -12,7 +12,7 @@ from tests.house.floors import CLIENT, DAEMON, ROOT
 TESTS = ROOT / "tests"
 
 # Folders of tests that mirror nothing: they run processes, or the house, or help others.
-FREE_FOLDERS = {"system", "house", "faults", "bench", "fakes", "data"}
+FREE_FOLDERS = {"system", "house", "faults", "integrity", "bench", "fakes", "data"}
 
 UNTESTED_BY_NAME: dict[str, str] = {
     "askd/core/items.py": "values without behaviour; every test of the core builds them",

@@ -15,6 +15,7 @@ from askd.providers.codecs.anthropic_decoder import MessagesDecoder
 from askd.providers.codecs.anthropic_messages import encode_messages, lacks_thinking
 from askd.providers.codecs.anthropic_schema import fit_schema
 from askd.providers.codecs.anthropic_thinking import Thinking, plan_thinking
+from askd.providers.codecs.counting import count_call
 from askd.providers.codecs.lenient import Json
 from askd.providers.codecs.sent_body import write_body
 from askd.providers.refusals import read_refusal
@@ -27,6 +28,9 @@ DEFAULT_MAX_TOKENS = 32_000
 """The API insists on a cap. Every model that is served takes this one, and thinking counts."""
 
 _CACHED = {"type": "ephemeral"}
+
+_COUNTED = ("model", "messages", "system", "tools", "tool_choice", "thinking")
+"""What a count is asked of: it refuses what is about the answer alone."""
 
 
 class AnthropicMessages:
@@ -53,6 +57,10 @@ class AnthropicMessages:
                 "anthropic-version": ANTHROPIC_VERSION,
             },
         )
+
+    def encode_count(self, request: ModelRequest) -> HttpCall:
+        """The call that has this request's tokens counted."""
+        return count_call(self.encode(request), "count_tokens", _COUNTED)
 
     def decoder(self, request: ModelRequest) -> MessagesDecoder:
         """A fresh decoder for one answer."""

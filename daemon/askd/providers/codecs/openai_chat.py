@@ -10,11 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from askd.errors import ProviderError
-from askd.providers.addresses import is_openai, read_host
+from askd.providers.addresses import is_loopback, is_openai, read_host
 from askd.providers.base import Endpoint, HttpCall, ModelRequest
 from askd.providers.codecs.answer_schemas import place_schema
 from askd.providers.codecs.chat_messages import encode_messages
 from askd.providers.codecs.chat_stream import ChatDecoder
+from askd.providers.codecs.counting import count_call
 from askd.providers.codecs.lenient import Json
 from askd.providers.codecs.sent_body import write_body
 from askd.providers.codecs.sent_calls import NINE_IDS, USUAL_IDS
@@ -34,12 +35,19 @@ class Rules:
         is_openrouter: it understands `usage: {include}` and `reasoning: {effort}`, and says
             what an answer cost, in US dollars.
         is_llama_cpp: it gives `chat_template_kwargs` to the model's template.
+        counts: it may be llama.cpp, which counts a request's tokens; others would be sent it all
+            for nothing.
     """
 
     limit_field: str = "max_tokens"
     call_ids: re.Pattern[str] = USUAL_IDS
     is_openrouter: bool = False
     is_llama_cpp: bool = False
+    counts: bool = False
+
+
+_COUNTED = ("model", "messages", "tools", "response_format", "chat_template_kwargs")
+"""What the template makes tokens of."""
 
 
 class OpenAIChat:
@@ -81,6 +89,12 @@ class OpenAIChat:
             method="POST", path="/chat/completions", body=write_body(body), headers=HEADERS
         )
 
+    def encode_count(self, request: ModelRequest) -> HttpCall | None:
+        """The call that has this request's tokens counted, which llama.cpp's server does."""
+        if not self._rules.counts:
+            return None
+        return count_call(self.encode(request), "input_tokens", _COUNTED)
+
     def decoder(self, request: ModelRequest) -> ChatDecoder:
         """A fresh decoder for one answer."""
         return ChatDecoder(self._provider, reads_cost=self._rules.is_openrouter)
@@ -104,6 +118,7 @@ def find_rules(endpoint: Endpoint) -> Rules:
         call_ids=NINE_IDS if host.endswith("mistral.ai") else USUAL_IDS,
         is_openrouter=host.endswith("openrouter.ai") or endpoint.provider == "openrouter",
         is_llama_cpp=endpoint.dialect == "local",
+        counts=endpoint.dialect == "local" or is_loopback(host),
     )
 
 

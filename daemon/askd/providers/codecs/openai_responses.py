@@ -22,6 +22,7 @@ from askd.errors import ProviderError
 from askd.providers.addresses import is_openai
 from askd.providers.base import Endpoint, HttpCall, ModelRequest
 from askd.providers.codecs.answer_schemas import place_schema
+from askd.providers.codecs.counting import count_call
 from askd.providers.codecs.lenient import Json
 from askd.providers.codecs.openai_chat import HEADERS
 from askd.providers.codecs.responses_items import encode_input
@@ -36,6 +37,9 @@ INSTRUCTIONS = "You are a helpful assistant."
 """ChatGPT's backend refuses a request without instructions."""
 
 SEALED = "reasoning.encrypted_content"
+
+_COUNTED = ("model", "input", "instructions", "tools", "text", "reasoning")
+"""What a count is asked of: it refuses what is about the answer alone."""
 
 _THINKING = re.compile(r"(o\d|gpt-[5-9]|codex)(?!.*chat)")
 """OpenAI's models that reason, by name: the others refuse every word about reasoning."""
@@ -89,6 +93,12 @@ class OpenAIResponses:
             body["text"] = {"format": {"type": "json_schema", **schema}}
         body |= self._encode_reasoning(request)
         return HttpCall(method="POST", path="/responses", body=write_body(body), headers=HEADERS)
+
+    def encode_count(self, request: ModelRequest) -> HttpCall | None:
+        """The call that has this request's tokens counted; ChatGPT's backend has none."""
+        if self._rules.is_codex:
+            return None
+        return count_call(self.encode(request), "input_tokens", _COUNTED)
 
     def decoder(self, request: ModelRequest) -> ResponsesDecoder:
         """A fresh decoder for one answer."""

@@ -17,10 +17,11 @@ from askd.core.items import ToolCall
 from askd.providers.codecs.lenient import read_text, write_json
 from askd.providers.codecs.sent_body import fit_json
 
-USUAL_IDS = re.compile(r"(?!.*#)[!-~]{1,64}")
-"""OpenAI refuses more than 64 characters; `#` is ours, from renaming doubles."""
+USUAL_IDS = re.compile(r"(?!.*#)[!-~]{1,40}")
+"""OpenAI's chat refuses more than 40 characters, its Responses more than 64; `#` is ours, from
+renaming doubles."""
 
-PLAIN_IDS = re.compile(r"[A-Za-z0-9_-]{1,64}")
+PLAIN_IDS = re.compile(r"[A-Za-z0-9_-]{1,40}")
 """What Anthropic takes, also behind another vendor's API."""
 
 NINE_IDS = re.compile(r"[A-Za-z0-9]{9}")
