@@ -1,5 +1,6 @@
 """systemd from the inside, against real descriptors and a real datagram socket."""
 
+import contextlib
 import os
 import socket
 import subprocess
@@ -8,12 +9,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import trio
+from trio.testing import MockClock
 
 from askd.systemd import (
     FIRST_DESCRIPTOR,
     VARIABLES,
     BadActivation,
     Notifier,
+    feed_watchdog,
     find_activated_socket,
     find_notifier,
 )
@@ -161,3 +165,37 @@ def test_what_cannot_be_served_is_refused(tmp_path: Path) -> None:
 
 def test_every_variable_of_the_protocol_is_to_be_unset() -> None:
     assert set(VARIABLES) >= {"LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES", "NOTIFY_SOCKET"}
+
+
+async def test_the_watchdog_is_fed_as_long_as_the_disk_answers(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    address = tmp_path / "notify"
+    answers = True
+
+    async def ping() -> None:
+        await (trio.lowlevel.checkpoint() if answers else trio.sleep_forever())
+
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(address))
+        manager.setblocking(False)
+
+        def count_heard() -> int:
+            heard = 0
+            with contextlib.suppress(BlockingIOError):
+                while manager.recv(100) == b"WATCHDOG=1":
+                    heard += 1
+            return heard
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(feed_watchdog, Notifier(str(address), 10.0), ping)
+            await trio.sleep(22.0)
+            assert count_heard() == 5
+            answers = False
+            await trio.sleep(100.0)
+            assert count_heard() == 0
+            answers = True
+            await trio.sleep(22.0)
+            assert count_heard() >= 4
+            nursery.cancel_scope.cancel()
+    await feed_watchdog(Notifier(str(address)), ping)  # nobody wants to hear it: it returns

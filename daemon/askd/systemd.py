@@ -8,8 +8,10 @@ function here does nothing and says so.
 import logging
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+
+import trio
 
 from askd.core import outcome
 from askd.errors import AskdError
@@ -135,3 +137,16 @@ def find_notifier(environ: Mapping[str, str], *, pid: int) -> Notifier:
     except ValueError:
         microseconds = 0
     return Notifier(address, microseconds / 1_000_000 if microseconds > 0 else None)
+
+
+async def feed_watchdog(notifier: Notifier, ping: Callable[[], Awaitable[None]]) -> None:
+    """Say that we live, as long as `ping` answers: a wedged disk is worth a restart."""
+    period_s = notifier.watchdog_s
+    if period_s is None:
+        return
+    while True:
+        with trio.move_on_after(period_s / 2) as waited:
+            await ping()
+        if not waited.cancelled_caught:
+            notifier.watchdog()
+        await trio.sleep(period_s / 2)
