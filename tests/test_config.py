@@ -18,6 +18,19 @@ DEFAULTS = {
     "models": {},
     "aliases": {},
     "local": {"model_path": None, "context_window": 8192, "idle_s": 600.0, "threads": None},
+    "context": {
+        "compaction": True,
+        "compaction_threshold": 0.8,
+        "compaction_model": None,
+        "summary_tokens": 500,
+        "user_message_tokens": 20_000,
+        "prune_threshold": 0.9,
+        "min_retain_turns": 2,
+        "max_history_messages": None,
+        "overflow": None,
+    },
+    "history": {"keep_days": None, "archive": False, "redact_keys": False},
+    "rollouts": {"enabled": True, "directory": None},
     "log": {"level": "info"},
 }
 
@@ -40,6 +53,7 @@ def test_no_file_means_every_default(tmp_path: Path) -> None:
         ("[providers.x]\napi_key_cmd = 'pass'\n", 2, "api_key_cmd: must be a list, such as"),
         ("[models.small]\neffort = 'low'\n", 1, "models.small: is no model"),
         ("\n[providers.'a/b']\ndialect = 'ollama'\n", 2, "name is not empty and has no /"),
+        ("[context]\nprune_threshold = 1.5\n", 2, "context.prune_threshold"),
         ("[log]\n# loud\nlevel = 'shout'\n", 3, "log.level"),
         ("[providers.work]\ndialect = 'openai-chat'\n", 1, "providers.work.base_url: is needed"),
         (

@@ -65,6 +65,8 @@ def _check_name(name: str) -> str:
 Url = Annotated[str, AfterValidator(_check_url)]
 BaseUrl = Annotated[Url, AfterValidator(_check_base)]
 Name = Annotated[str, AfterValidator(_check_name)]
+Share = Annotated[float, Field(gt=0, le=1)]
+"""A part of a model's window."""
 
 
 class Section(BaseModel):
@@ -182,10 +184,6 @@ class LocalSettings(Section):
     threads: PositiveInt | None = Field(
         default=None, description="Threads to compute with; all processors but one if not set."
     )
-
-
-Share = Annotated[float, Field(gt=0, le=1)]
-"""A part of a model's window."""
 
 
 class ContextSettings(Section):
