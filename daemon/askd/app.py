@@ -35,7 +35,7 @@ from askd.owner import AlreadyOwned, OwnerNote, Ownership, own_when_free
 from askd.providers.credentials.auth import Auth
 from askd.providers.models.registry import Models
 from askd.providers.redact import KnownSecrets
-from askd.room_settings import read_local, read_models, read_providers
+from askd.room_settings import read_keep, read_local, read_models, read_providers
 from askd.server import wire
 from askd.server.house import House
 from askd.server.listener import Door, adopt_door, open_first_door
@@ -44,7 +44,9 @@ from askd.server.takeover import ask_to_drain
 from askd.sessions.admission import Admission
 from askd.sessions.needs import Means
 from askd.sessions.registry import Sessions
+from askd.sessions.retention import Retention
 from askd.settings import Settings
+from askd.store.backups import Backups
 from askd.store.memory import MemoryLog
 from askd.store.queries import Reader
 from askd.store.writer import Writer
@@ -194,6 +196,13 @@ class Application:
             means=means,
             encode=wire.encode_published,
         )
+        self._retention = Retention(
+            self._sessions,
+            ages=self._reader,
+            keep=lambda: read_keep(self._host.settings),
+            belief_file=paths.state / "retention.json",
+            now=time.time,
+        )
         self._worker = Worker(
             self._writer, kinds=make_kinds(self._sessions), now=time.time, chance=random.random
         )
@@ -226,6 +235,7 @@ class Application:
                 await rooms.start(self._sessions.run)
                 rooms.start_soon(self._sessions.recover)
                 await rooms.start(self._worker.run)
+                rooms.start_soon(self._retention.run)
                 rooms.start_soon(self._host.watch_config)
                 await rooms.start(self._watch_signals)
                 rooms.start_soon(self._feed_watchdog)
@@ -252,6 +262,7 @@ class Application:
             models=self._models,
             host=self._host,
             auth=self._auth,
+            backups=Backups(self._environment.paths.database),
             clients=self._reception.count_clients,
         )
 

@@ -8,6 +8,7 @@ from askd.providers.base import Manners, Price
 from askd.providers.known import DIALECT_ADDRESSES, KNOWN, ProviderConfig
 from askd.providers.local import LocalConfig
 from askd.providers.models.limits import ModelConfig
+from askd.sessions.retention import Keep
 from askd.settings import ModelSettings, ProviderSettings, Settings
 
 
@@ -73,3 +74,9 @@ def read_local(settings: Settings) -> LocalConfig:
         idle_s=settings.local.idle_s,
         threads=settings.local.threads,
     )
+
+
+def read_keep(settings: Settings) -> Keep | None:
+    """`[history]`: how long conversations are kept; None: for ever."""
+    history = settings.history
+    return None if history.keep_days is None else Keep(history.keep_days, history.archive)

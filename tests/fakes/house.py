@@ -6,9 +6,10 @@ code with the daemon, so that the two cannot agree on a mistake.
 
 import itertools
 from collections import deque
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 import msgpack
@@ -27,6 +28,7 @@ from askd.server.house import House
 from askd.sessions.admission import Admission
 from askd.sessions.needs import Means
 from askd.sessions.registry import Sessions
+from askd.store.backups import Backup, Backups
 from askd.store.job_queries import JobPage, JobRow
 from askd.store.log import Committed, Write
 from askd.store.memory import MemoryLog
@@ -80,8 +82,12 @@ class HouseStore(FakeStore):
         later = [event for event in await self.load(conversation_id) if event.seq > after_seq]
         return later[:limit], len(later) > limit
 
-    async def list_conversations(self, *, cursor: str | None, limit: int) -> ListPage:
+    async def list_conversations(
+        self, *, cursor: str | None, limit: int, before_at: float | None = None
+    ) -> ListPage:
         rows = list(reversed(self.rows()))
+        if before_at is not None:
+            rows = [row for row in rows if row.updated_at < before_at]
         start = int(cursor or 0)
         more = start + limit < len(rows)
         return ListPage(
@@ -113,6 +119,27 @@ class StoreReader:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, "jobs_page" if name == "jobs" else name)
+
+
+class KeptBackups(Backups):
+    """Copies that hold these conversations, by their names."""
+
+    def __init__(self) -> None:
+        super().__init__(Path("/nowhere/ask.db"))
+        self.holding: dict[str, list[str]] = {}
+
+    async def find(self, conversation_ids: Sequence[str] | None = None) -> list[Backup]:
+        return [
+            Backup(name, 1, 2.0)
+            for name, held in self.holding.items()
+            if conversation_ids is None or set(held) & set(conversation_ids)
+        ]
+
+    async def remove(self, name: str) -> None:
+        if name == "stuck":
+            raise PermissionError(13, "Permission denied")
+        if self.holding.pop(name, None) is None:
+            raise NotFound(f"There is no copy {name!r}.", reason="backup_not_found")
 
 
 class ListedModels(ScriptedModels):
@@ -198,6 +225,7 @@ class Server:
     models: ListedModels
     host: FakeHost
     auth: FakeSignIns
+    backups: KeptBackups
     dispatch: Dispatch
     nursery: trio.Nursery
 
@@ -306,7 +334,7 @@ class EndOfStream(Exception):
 async def open_server(*, models: ListedModels | None = None) -> AsyncIterator[Server]:
     """Serve a house until the block ends; then everything is cancelled."""
     store, models, host = HouseStore(), models or ListedModels(), FakeHost()
-    auth = FakeSignIns()
+    auth, backups = FakeSignIns(), KeptBackups()
     numbers = itertools.count(1)
 
     def new_id() -> str:
@@ -337,11 +365,12 @@ async def open_server(*, models: ListedModels | None = None) -> AsyncIterator[Se
         host=host,
         clients=lambda: 1,
         auth=auth,
+        backups=backups,
     )
     # In it: the sessions and every connection. The end of the block ends them.
     async with trio.open_nursery() as nursery:
         await nursery.start(sessions.run)
-        yield Server(house, store, models, host, auth, Dispatch(house), nursery)
+        yield Server(house, store, models, host, auth, backups, Dispatch(house), nursery)
         nursery.cancel_scope.cancel()
 
 

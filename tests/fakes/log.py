@@ -51,6 +51,7 @@ class FakeStore(Log):
         boot_id: that daemon's.
         writes: every write that was committed.
         mended: how often the index of words was to be built anew.
+        expired: what was removed for its age, and whether to the archive.
     """
 
     def __init__(self, now: Callable[[], float] = lambda: 1000.0) -> None:
@@ -66,6 +67,7 @@ class FakeStore(Log):
         self.terminals: dict[str, str] = {}
         self.saved: list[Partial] = []
         self.mended = 0
+        self.expired: list[tuple[str, bool]] = []
         self._committing: Write | None = None
         self._log = MemoryLog(observe=self._commit, now=lambda: self.now())
 
@@ -111,6 +113,16 @@ class FakeStore(Log):
             id: job for id, job in self.jobs.items() if job.conversation_id != conversation_id
         }
 
+    async def expire(self, conversation_id: str, *, before_at: float, archive: bool) -> bool:
+        row = await self._log.get(conversation_id)
+        if row is None or row.name or row.pinned or row.updated_at >= before_at:
+            return False
+        if self._log._open_turns.get(conversation_id):
+            return False
+        self.expired.append((conversation_id, archive))
+        await self.delete(conversation_id)
+        return True
+
     async def mend_search(self) -> None:
         self.mended += 1
 
@@ -150,6 +162,9 @@ class FakeStore(Log):
 
     async def read_blob(self, sha256: str) -> bytes:
         return await self._log.read_blob(sha256)
+
+    async def token_rates(self) -> dict[str, Rates]:
+        return dict(self.rates)
 
     async def unfinished(self) -> list[str]:
         return [id for id, turns in self._log._open_turns.items() if turns]

@@ -41,11 +41,15 @@ class Watcher:
     """A subscriber that keeps all that it is offered."""
 
     values: list[Published] = field(default_factory=list)
+    broken_off: bool = False
 
     def offer(self, frame: bytes, *, droppable: bool) -> None:
         value = pickle.loads(frame)
         assert droppable or not isinstance(value, Delta)
         self.values.append(value)
+
+    def break_off(self) -> None:
+        self.broken_off = True
 
     @property
     def events(self) -> list[Event]:

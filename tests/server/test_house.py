@@ -27,7 +27,7 @@ from askd.store.memory import MemoryLog
 from askd.store.queries import Reader
 from askd.store.writer import Writer
 from askd.tools.registry import Registry
-from tests.fakes.house import IDENTITY, FakeHost, ListedModels
+from tests.fakes.house import IDENTITY, FakeHost, KeptBackups, ListedModels
 from tests.fakes.sign_ins import FakeSignIns
 
 
@@ -103,6 +103,7 @@ async def open_house(tmp_path: Path, models: ListedModels) -> AsyncIterator[Path
         models=models,
         host=FakeHost(),
         auth=FakeSignIns(),
+        backups=KeptBackups(),
         clients=reception.count_clients,
     )
     door = open_door(tmp_path / "run" / "askd.sock")

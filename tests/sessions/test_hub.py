@@ -21,6 +21,9 @@ class Recorder:
             raise RuntimeError("no")
         self.frames.append((frame, droppable))
 
+    def break_off(self) -> None:
+        self.frames.append((b"over", False))
+
 
 class Encoder:
     """Counts what it encodes."""
@@ -79,6 +82,17 @@ def test_who_watches_and_whether_a_person_does() -> None:
     hub.unsubscribe(two)
     hub.unsubscribe(two)
     assert (hub.watched, hub.attended) == (True, False)
+
+
+def test_all_who_watch_hear_of_the_end_once() -> None:
+    hub, one, two = Hub(Encoder()), Recorder(), Recorder()
+    hub.subscribe(one)
+    hub.subscribe(two)
+    hub.break_off()
+    hub.break_off()
+    hub.publish(EVENT)
+    assert one.frames == two.frames == [(b"over", False)]
+    assert not hub.watched
 
 
 def test_one_that_leaves_while_something_is_published_breaks_nothing() -> None:

@@ -121,6 +121,9 @@ class TitleListener:
         if isinstance(value, Event) and isinstance(value.body, Titled):
             self.heard.set()
 
+    def break_off(self) -> None:
+        raise AssertionError("nothing is deleted here")
+
 
 async def check_log(reader: Reader, conversation_id: str) -> None:
     """Every accepted turn has one end, and no seq is missing."""

@@ -5,9 +5,9 @@ from contextlib import closing
 from pathlib import Path
 
 from askd.core.events import Body, ConversationCreated, Event, PromptWithdrawn, TurnFinished
+from askd.store.backups import backup_path
 from askd.store.bodies import encode_text
 from askd.store.database import configure_writer, prepare_file
-from askd.store.backups import backup_path
 from askd.store.migrations import MIGRATIONS, migrate
 from tests.store.builders import answer, finish, open_store, prompt
 

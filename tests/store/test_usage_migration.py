@@ -18,11 +18,11 @@ from askd.core.events import (
     UnknownBody,
 )
 from askd.core.outcome import Usage
+from askd.store.backups import backup_path
 from askd.store.batch import Done, commit_batch
 from askd.store.bodies import encode_text
 from askd.store.changes import append
 from askd.store.database import configure_writer, prepare_file
-from askd.store.backups import backup_path
 from askd.store.migrations import MIGRATIONS, migrate
 from askd.store.usage_migration import add_usage
 from tests.core.values import logs

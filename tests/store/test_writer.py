@@ -279,6 +279,29 @@ async def test_deleted_text_is_nowhere_in_the_files(path: Path) -> None:
             await store.writer.delete("c")
 
 
+async def test_what_a_reader_held_in_the_log_leaves_it_later(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = b"nobody-may-find-this"
+    monkeypatch.setattr(writer_module, "IDLE_S", 0.01)
+    monkeypatch.setattr(writer_module, "HELD_S", 0.01)
+    async with open_store(path) as store:
+        await store.writer.append(create("c", prompt("t", secret.decode())))
+        old = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, isolation_level=None)
+        old.execute("BEGIN")
+        assert old.execute("SELECT count(*) FROM events").fetchone() == (2,)
+        await store.writer.delete("c")
+        assert await store.reader.load("c") == [], "for all others it is gone"
+        await trio.sleep(0.1)  # idle, and tried again: in vain
+        assert old.execute("SELECT count(*) FROM events").fetchone() == (2,)
+        assert wal_size(path) > 0
+        old.close()
+        with trio.fail_after(5):
+            while wal_size(path):
+                await trio.sleep(0.01)
+        assert secret not in path.read_bytes()
+
+
 async def test_a_long_log_is_checkpointed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writer_module, "WAL_LIMIT_BYTES", 200_000)
     async with open_store(path) as store:

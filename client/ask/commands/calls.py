@@ -84,13 +84,21 @@ def need_terminal() -> str:
     return terminal
 
 
-def list_pages(client: "Client", *, live: bool, limit: int | None = None) -> tuple[list[Map], int]:
-    """Conversations, the newest first, at most `limit`, and how many there are in all."""
+def list_pages(
+    client: "Client", *, live: bool, limit: int | None = None, before_at: float | None = None
+) -> tuple[list[Map], int]:
+    """Conversations, the newest first, at most `limit`, and how many there are in all.
+
+    `before_at`: only those in which nothing has changed since then.
+    """
+    older = {} if before_at is None else {"before_at": before_at}
     rows: list[Map] = []
     cursor: str | None = None
     while True:
         size = PAGE if limit is None else min(PAGE, limit - len(rows))
-        page = client.call("conversation/list", {"cursor": cursor, "limit": size, "live": live})
+        page = client.call(
+            "conversation/list", {"cursor": cursor, "limit": size, "live": live, **older}
+        )
         rows += page["data"]
         cursor = page.get("next_cursor")
         if cursor is None or (limit is not None and len(rows) >= limit):

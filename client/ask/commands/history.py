@@ -1,19 +1,15 @@
-"""`ask history list | show | delete`: what is stored; and the door to the group's other files.
+"""`ask history list | show`: what is stored; and the door to the group's other files.
 
-Listing and showing read and change nothing. Deleting asks a person first, and
-without a person it wants to be told so.
+Listing and showing read and change nothing.
 """
 
 import json
-import sys
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ask.commands import layout
 from ask.commands.calls import (
-    Map,
     complete_conversation,
     json_option,
     list_pages,
@@ -36,6 +32,7 @@ if TYPE_CHECKING:
     cls=Group,
     later=("scrub",),
     elsewhere={
+        "delete": "ask.commands.deletion",
         "export": "ask.commands.transfers",
         "import": "ask.commands.transfers",
         "search": "ask.commands.search",
@@ -128,51 +125,6 @@ def show_command(
             ],
         }
     click.echo(json.dumps(record))
-
-
-@history_command.command(
-    "delete",
-    cls=Command,
-    examples=[
-        Example("ask history delete work --yes", before=("ask new work",)),
-        Example("ask history delete nobody --yes", code=errors.NOT_FOUND),
-    ],
-    codes=[errors.NOT_FOUND, errors.NO_DAEMON, errors.STORAGE],
-)
-@click.argument(
-    "conversations", metavar="ID...", nargs=-1, required=True, shell_complete=complete_conversation
-)
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
-@json_option
-def delete_command(conversations: Sequence[str], yes: bool, as_json: bool) -> None:
-    """Delete conversations and all that belongs to them.
-
-    All of them are looked up before the first is deleted.
-    """
-    if not yes and not sys.stdin.isatty():
-        raise click.UsageError("There is no terminal to ask on: say --yes to delete.")
-    with open_client() as client:
-        found = {each["id"]: each for each in [resolve(client, text) for text in conversations]}
-        if not yes and not _confirm(list(found.values())):
-            click.echo("Nothing was deleted.", err=True)
-            return
-        for conversation_id in found:
-            client.call("conversation/delete", {"conversation_id": conversation_id})
-    if as_json:
-        click.echo(json.dumps([{"conversation_id": each} for each in found]))
-    click.echo(f"Deleted {layout.count(len(found), 'conversation')}.", err=True)
-
-
-def _confirm(found: list[Map]) -> bool:
-    """Ask a person; no answer is no."""
-    for row in layout.lay_out_rows(found, layout.find_columns(2)):
-        click.echo(strip_controls(row), err=True)
-    question = f"Delete {layout.count(len(found), 'conversation')} for good? [y/N] "
-    click.echo(question, nl=False, err=True)
-    answer = sys.stdin.readline()
-    if not answer.endswith("\n"):
-        click.echo(err=True)  # Ctrl-D shows nothing
-    return answer.strip().lower() in ("y", "yes")
 
 
 def _read_text(client: "Client", part: Any) -> str:

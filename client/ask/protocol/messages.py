@@ -183,6 +183,9 @@ class ConversationList:
     cursor: Cursor = None
     limit: Limit = 50
     live: Annotated[bool, "only those that the daemon has in memory"] = False
+    before_at: Annotated[
+        float | None, "only stored ones in which nothing has changed since this time"
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -282,6 +285,50 @@ class ImportResult:
     message_count: int = 0
     skipped: Annotated[list[Map], "lines that could not be read: {line, why}; the first of them"]
     skipped_count: Annotated[int, "how many they are in all"] = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationDelete:
+    conversation_id: ConversationId
+    interrupt: Annotated[
+        bool, "end what runs and take back what waits; else a busy conversation is refused"
+    ] = False
+    before_at: Annotated[
+        float | None,
+        "only if nothing has changed in it since this time, it has no name and no pin, and nobody "
+        "works in it or follows it",
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deletion:
+    conversation_id: str
+    deleted: Annotated[bool, "false: it stays, for what `before_at` demands"] = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackupList:
+    holding: Annotated[
+        list[str] | None,
+        "only copies that hold one of these conversations, at most 1,000 ids, or cannot be read",
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackupRecord:
+    name: Annotated[str, "of the file, beside the database"]
+    bytes: int
+    at: Annotated[float, "when it was last written"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackupPage:
+    data: list[BackupRecord]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackupRef:
+    name: Annotated[str, "as `backup/list` says it"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -678,7 +725,7 @@ METHODS: dict[str, Method] = {
         ConversationContext, ContextPage, "Show what the next request will hold."
     ),
     "conversation/delete": Method(
-        ConversationRef, Done, "Delete a conversation and all that belongs to it."
+        ConversationDelete, Deletion, "Delete a conversation and all that belongs to it."
     ),
     "conversation/export": Method(
         ConversationExport, ExportChunk, "Read a conversation as a file, chunk by chunk."
@@ -689,6 +736,10 @@ METHODS: dict[str, Method] = {
         "Send a file, chunk by chunk; the last one makes a conversation of it, or an error says "
         "why not and nothing is made.",
     ),
+    "backup/list": Method(
+        BackupList, BackupPage, "List copies of the database: they hold what was deleted since."
+    ),
+    "backup/remove": Method(BackupRef, Done, "Remove a copy of the database."),
     "blob/put": Method(BlobPut, BlobPutResult, "Send a chunk of content too large for a message."),
     "blob/read": Method(BlobRead, BlobReadResult, "Read a chunk of such content."),
     "job/list": Method(JobList, JobPage, "List background jobs, the newest first."),

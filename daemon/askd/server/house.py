@@ -13,6 +13,7 @@ from askd.providers.credentials.auth import Begun, Changed, CredentialState
 from askd.providers.credentials.logins import SignedIn
 from askd.sessions.admission import Admission
 from askd.sessions.registry import Sessions
+from askd.store.backups import Backups
 from askd.store.queries import Reader
 
 
@@ -118,6 +119,7 @@ class House:
     Attributes:
         identity: what `hello` answers.
         reader: reads what is committed, for listings and old pages.
+        backups: the copies of the database that lie beside it.
         clients: how many connections have said hello.
     """
 
@@ -128,4 +130,5 @@ class House:
     models: ModelLister
     host: Host
     auth: SignIns
+    backups: Backups
     clients: Callable[[], int]

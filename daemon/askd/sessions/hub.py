@@ -61,6 +61,10 @@ class Subscriber(Protocol):
         """Take an encoded value; one that is droppable may be left out. Never waits."""
         ...
 
+    def break_off(self) -> None:
+        """Nothing more will come: whoever watches is to look again."""
+        ...
+
 
 class Hub:
     """The subscribers of one conversation."""
@@ -95,6 +99,12 @@ class Hub:
     def attended(self) -> bool:
         """Whether a person is there who could answer a question."""
         return any(self._subscribers.values())
+
+    def break_off(self) -> None:
+        """The conversation is gone: everyone who watches is told to look again."""
+        for subscriber in self.subscribers:
+            self.unsubscribe(subscriber)
+            subscriber.break_off()
 
     def publish(self, value: Published) -> None:
         """Encode once and offer to everyone. Only deltas and progress may be dropped."""

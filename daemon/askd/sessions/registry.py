@@ -75,6 +75,7 @@ class Sessions:
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Run the drivers until cancelled. Sessions may be loaded before; they wait for this."""
+        await self.means.rates.load(self.reader)
         # In it: one driver for each live session, and the sweeper. Cancelling `run` ends them.
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
@@ -119,6 +120,10 @@ class Sessions:
             if loading is None:
                 return await self._load(conversation_id)
             await loading.done.wait()
+
+    def is_loading(self, conversation_id: str) -> bool:
+        """Whether somebody has just asked for it, and it is being read."""
+        return conversation_id in self._loading
 
     def find_live(self, conversation_id: str) -> LiveSession | None:
         """The session if it is in memory."""

@@ -17,6 +17,8 @@ from askd.files import sync_directory
 
 BACKUP_AGE_S = 7 * 86_400.0
 """A copy of the database is kept this long: it still holds what has been deleted since."""
+ASIDE = "before-"
+"""With this begins the label of a database that was put aside for another one."""
 BESIDE = ("-wal", "-shm", "-journal")
 """Files of SQLite's that belong to the one that is named before."""
 IDS_AT_ONCE = 500
@@ -64,8 +66,10 @@ def remove_backup(backup: Path) -> None:
 
 
 def drop_old_backups(path: Path, *, at: float) -> None:
-    """Remove the copies that are old enough."""
+    """Remove the copies that are old enough; what was put aside stays until somebody says so."""
     for backup in find_backups(path):
+        if backup.name.startswith(backup_path(path, ASIDE).name):
+            continue
         with contextlib.suppress(OSError):  # gone already, or not ours to remove: no harm
             if at - backup.stat().st_mtime > BACKUP_AGE_S:
                 remove_backup(backup)

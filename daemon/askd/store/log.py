@@ -127,6 +127,14 @@ class Log(Protocol):
         """Remove a conversation and all that belongs to it; its keys stay."""
         ...
 
+    async def expire(self, conversation_id: str, *, before_at: float, archive: bool) -> bool:
+        """Remove a conversation in which nothing has changed since `before_at` (unix seconds).
+
+        Whether it was: one with a name or a pin, or at work, is not. `archive`: its rollout is
+        kept; one without a whole rollout is not removed then.
+        """
+        ...
+
     async def mend_search(self) -> None:
         """Have the index of words built anew, soon; where there is none, nothing happens."""
         ...

@@ -78,6 +78,11 @@ class MemoryLog(Log):
                 )
         await trio.lowlevel.checkpoint()
 
+    async def expire(self, conversation_id: str, *, before_at: float, archive: bool) -> bool:
+        """Nothing: what is in memory only lives as long as the daemon."""
+        await trio.lowlevel.checkpoint()
+        return False
+
     async def mend_search(self) -> None:
         """Nothing: what is in memory only is not searched."""
         await trio.lowlevel.checkpoint()

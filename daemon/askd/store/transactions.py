@@ -91,16 +91,19 @@ class Transactions:
             for outcome in outcomes
         ]
 
-    def checkpoint(self) -> None:
-        """Shorten the log as far as readers allow."""
-        if self.connection is not None:
-            checkpoint(self.connection)
+    def checkpoint(self) -> bool:
+        """Shorten the log as far as readers allow; whether it is empty."""
+        return self.connection is None or checkpoint(self.connection)
 
-    def rest(self) -> None:
-        """What is done while nobody waits: a clean index, an empty log, the reserve refilled."""
+    def rest(self) -> bool:
+        """What is done while nobody waits: a clean index, an empty log, the reserve refilled.
+
+        False: a reader holds what the log has, and what was deleted may be in it. Try again.
+        """
         self._tend_search()
-        self.checkpoint()
+        is_empty = self.checkpoint()
         self._reserve.keep()
+        return is_empty
 
     def close(self) -> None:
         """Empty the log and let go of the database."""

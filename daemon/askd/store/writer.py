@@ -42,6 +42,8 @@ PARTIALS_S = 0.25
 """How old a running item's text may be on the disk: what a crash can cost of it."""
 IDLE_S = 5.0
 """After this long without a write the log is emptied: nobody waits for that then."""
+HELD_S = 5.0
+"""Between two tries to empty a log that a reader holds while nothing is written."""
 CHECKPOINT_PAUSE_S = 1.0
 """Between two tries to shorten a log that a reader holds open."""
 
@@ -58,7 +60,10 @@ class _Request(Generic[T]):
 
 
 class Writer(Log):
-    """The log on the disk. `run` has to be running for anything to be committed."""
+    """The log on the disk. `run` has to be running for anything to be committed.
+
+    `observe` hears of every event, `rewritten` that something was deleted or replaced.
+    """
 
     def __init__(
         self,
@@ -68,9 +73,11 @@ class Writer(Log):
         now: Callable[[], float],
         boot_id: str,
         migrations: Sequence[Migration] = MIGRATIONS,
+        rewritten: Callable[[], None] = lambda: None,
     ) -> None:
         self._path = path
         self._observe = observe
+        self._rewritten = rewritten
         self._now = now
         self._boot_id = boot_id
         self._transactions = Transactions(path, connect=connect, now=now, migrations=migrations)
@@ -123,6 +130,22 @@ class Writer(Log):
         """Remove a conversation that `expiry.may_expire`; whether it was."""
         change = expiry.expire(conversation_id, before_at=before_at, archive=archive)
         return await self._ask(_Request(change, deletes=True))
+
+    async def apply(self, change: Change[T]) -> T:
+        """Commit a change that touches no event; raises `StorageFailed`."""
+        return await self._ask(_Request(change))
+
+    async def scrub(self, change: Change[T]) -> T:
+        """Commit a change that takes text away; raises what it raises, and `StorageFailed`."""
+        return await self._ask(_Request(change, deletes=True))
+
+    async def erase(self) -> bool:
+        """Take what was deleted out of the index of words and the log of changes.
+
+        False: somebody reads an older state, and keeps it there.
+        """
+        await self._in_thread(self._transactions.rest)
+        return wal_size(self._path) == 0
 
     async def mend_search(self) -> None:
         """Have the index of words built anew when nobody waits, or at the next start."""
@@ -213,8 +236,9 @@ class Writer(Log):
             if waited.cancelled_caught:
                 if self._partials:
                     return True
-                self._idle_at = math.inf
-                await self._in_thread(self._transactions.rest)
+                is_empty = await self._in_thread(self._transactions.rest)
+                # Whoever reads an old state keeps deleted text in the log; but not for ever.
+                self._idle_at = math.inf if is_empty else trio.current_time() + HELD_S
         return True
 
     async def _commit_next(self) -> None:
@@ -252,6 +276,8 @@ class Writer(Log):
             except Exception:
                 # The events are committed: that is what the callers asked for.
                 logger.exception("the observer of committed events failed")
+        if any(request.deletes and isinstance(request.outcome, Done) for request in batch):
+            self._rewritten()
         for request in batch:
             request.done.set()
 

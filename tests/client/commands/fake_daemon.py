@@ -58,6 +58,9 @@ class FakeDaemon:
         hits: the rows of `conversation/search`, whatever is looked for.
         context: the items of `conversation/context`; `limits`, what else it says.
         pinned: ids of conversations.
+        busy: those of conversations at work.
+        backups: copies of the database by name, and the ids of conversations that each holds.
+        deleting: called before a conversation is deleted.
         ephemeral: every conversation is one.
         auth: the rows of `auth/status`.
         keys: what `auth/set` has kept.
@@ -83,6 +86,9 @@ class FakeDaemon:
         self.context: list[Map] = []
         self.limits: Map = {"context_window": 8192, "budget": 8000, "healed": 1}
         self.pinned: set[str] = set()
+        self.busy: set[str] = set()
+        self.backups: dict[str, list[str]] = {}
+        self.deleting: Callable[[str], object] = lambda conversation_id: None
         self.ephemeral = False
         self.auth: list[Map] = []
         self.keys: dict[str, str] = {}
@@ -251,7 +257,7 @@ class FakeDaemon:
             "name": self.names[conversation_id],
             "title": None,
             "model": "fake/echo",
-            "state": "idle" if conversation_id in self.live else "stored",
+            "state": self._state(conversation_id),
             "message_count": len([e for e in events if e["type"] == "item_added"]),
             "last_seq": len(events),
             "created_at": events[0]["at"],
@@ -260,6 +266,11 @@ class FakeDaemon:
             "ephemeral": self.ephemeral,
             "pinned": conversation_id in self.pinned,
         }
+
+    def _state(self, conversation_id: str) -> str:
+        if conversation_id in self.busy:
+            return "working"
+        return "idle" if conversation_id in self.live else "stored"
 
     # ---- the wire ------------------------------------------------------------
 
@@ -449,6 +460,8 @@ class FakeDaemon:
 
     def _conversation_list(self, params: Map) -> Map:
         rows = [self.summary(each) for each in reversed(self.events)]
+        if params.get("before_at") is not None:
+            rows = [row for row in rows if row["updated_at"] < params["before_at"]]
         if params.get("live"):
             rows = [row for row in rows if row["id"] in self.live]
         first = int(params.get("cursor") or 0)
@@ -512,8 +525,35 @@ class FakeDaemon:
         }
 
     def _conversation_delete(self, params: Map) -> Map:
-        del self.events[self._known(params)]
-        return {"conversation_id": params["conversation_id"]}
+        id = self._known(params)
+        self.deleting(id)
+        if id not in self.events:
+            raise Refusal("conversation_not_found", f"Conversation not found: id={id}")
+        summary = self.summary(id)
+        is_busy = summary["state"] == "working"
+        before_at = params.get("before_at")
+        if before_at is not None:
+            spared = is_busy or self.names[id] or id in self.pinned
+            if spared or summary["updated_at"] >= before_at:
+                return {"conversation_id": id, "deleted": False}
+        elif is_busy and not params.get("interrupt"):
+            raise Refusal("busy", "The conversation is busy.")
+        del self.events[id]
+        return {"conversation_id": id}
+
+    def _backup_list(self, params: Map) -> Map:
+        wanted = params.get("holding")
+        found = [
+            {"name": name, "bytes": 4096, "at": NOW}
+            for name, held in self.backups.items()
+            if wanted is None or set(held) & set(wanted)
+        ]
+        return {"data": found}
+
+    def _backup_remove(self, params: Map) -> Map:
+        if self.backups.pop(params["name"], None) is None:
+            raise Refusal("backup_not_found", f"There is no copy {params['name']!r}.")
+        return {}
 
     def _conversation_note(self, params: Map) -> Map:
         conversation_id = self._known(params)

@@ -1,21 +1,10 @@
-"""What is stored: listed, shown in both forms, deleted only when that was meant."""
+"""What is stored: listed, and shown in both forms."""
 
 import hashlib
-import io
 import json
-import sys
-
-import pytest
 
 from tests.client.commands.conftest import Ask
 from tests.client.commands.fake_daemon import FakeDaemon
-
-
-class Typed(io.StringIO):
-    """Lines that a person types: a stdin that says it is a terminal."""
-
-    def isatty(self) -> bool:
-        return True
 
 
 def test_list_ends_with_the_total(daemon: FakeDaemon, ask: Ask) -> None:
@@ -106,46 +95,3 @@ def test_show_takes_control_sequences_out(daemon: FakeDaemon, ask: Ask) -> None:
     assert "\x1b" not in out
     assert "owned" not in out
     assert "red" in out
-
-
-def test_delete_with_yes(daemon: FakeDaemon, ask: Ask) -> None:
-    keep = daemon.create("keep")
-    daemon.create("one")
-    daemon.create("two")
-    result = ask("history", "delete", "one", "two", "--yes")
-    assert (result.code, result.out) == (0, "")
-    assert result.err == "Deleted 2 conversations.\n"
-    assert list(daemon.events) == [keep]
-
-
-def test_delete_deletes_nothing_if_one_is_not_there(daemon: FakeDaemon, ask: Ask) -> None:
-    daemon.create("one")
-    result = ask("history", "delete", "one", "nobody", "--yes", "--json")
-    assert result.code == 3
-    assert json.loads(result.out)["code"] == 3
-    assert len(daemon.events) == 1
-
-
-def test_delete_without_a_terminal_wants_yes(
-    daemon: FakeDaemon, ask: Ask, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    daemon.create("one")
-    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
-    result = ask("history", "delete", "one")
-    assert result.code == 2
-    assert "--yes" in result.err
-    assert len(daemon.events) == 1
-
-
-@pytest.mark.parametrize(("typed", "left"), [("y\n", 0), ("yes\n", 0), ("n\n", 1), ("", 1)])
-def test_delete_asks_on_a_terminal(
-    daemon: FakeDaemon, ask: Ask, monkeypatch: pytest.MonkeyPatch, typed: str, left: int
-) -> None:
-    conversation_id = daemon.create("one")
-    monkeypatch.setattr(sys, "stdin", Typed(typed))
-    result = ask("history", "delete", "one")
-    assert result.code == 0
-    assert conversation_id[:8] in result.err
-    assert "Delete 1 conversation for good? [y/N]" in result.err
-    assert ("[y/N] \n" in result.err) is (typed == "")  # a person who types a line has ended it
-    assert len(daemon.events) == left

@@ -227,7 +227,7 @@ async def test_a_busy_conversation_is_not_deleted_and_one_at_rest_is() -> None:
         hold.set()
         await peer.call("turn/wait", {**ref, "turn_id": started["turn_id"]})
         await trio.testing.wait_all_tasks_blocked()
-        assert await peer.call("conversation/delete", ref) == ref
+        assert await peer.call("conversation/delete", ref) == {**ref, "deleted": True}
         for method in ("conversation/read", "conversation/delete", "conversation/subscribe"):
             assert (await refuse(peer, method, ref)).reason == "conversation_not_found"
 
@@ -241,3 +241,41 @@ async def test_who_follows_a_conversation_that_is_deleted_does_not_wait_forever(
         await peer.call("conversation/delete", ref)
         assert await watcher.notification() == ("gap", ref)
         assert (await refuse(watcher, "conversation/subscribe", ref)).code == 3
+
+
+async def test_a_busy_conversation_is_deleted_if_that_was_asked() -> None:
+    async with open_server() as server:
+        server.models.script = lambda request: [trio.Event()]
+        peer = await server.greet()
+        started = await peer.call("turn/start", prompt())
+        await trio.testing.wait_all_tasks_blocked()
+        ref = {"conversation_id": started["conversation_id"]}
+        answer = await peer.call("conversation/delete", {**ref, "interrupt": True})
+        assert answer == {**ref, "deleted": True}
+        assert server.store.rows() == []
+
+
+async def test_an_old_one_goes_if_nobody_wants_it() -> None:
+    async with open_server() as server:
+        peer, watcher = await server.greet(), await server.greet()
+        named = (await peer.call("conversation/create", {"name": "work"}))["id"]
+        watched, old = [(await peer.call("conversation/create"))["id"] for _ in range(2)]
+        await watcher.call("conversation/subscribe", {"conversation_id": watched})
+        at = server.store.now()
+        found = await peer.call("conversation/list", {"before_at": at})
+        assert found["data"] == [], "nothing has changed since: then it is older"
+        found = await peer.call("conversation/list", {"before_at": at + 1})
+        assert [row["id"] for row in found["data"]] == [old, watched, named]
+
+        async def delete(id: str, before_at: float) -> bool:
+            params = {"conversation_id": id, "before_at": before_at}
+            deleted: bool = (await peer.call("conversation/delete", params))["deleted"]
+            return deleted
+
+        assert not await delete(old, at)
+        assert not await delete(named, at + 1)
+        assert not await delete(watched, at + 1)
+        assert await delete(old, at + 1)
+        assert not await delete(old, at + 1), "it is gone"
+        assert {row.id for row in server.store.rows()} == {named, watched}
+        assert server.house.sessions.find_live(old) is None

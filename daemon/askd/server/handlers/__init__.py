@@ -10,6 +10,7 @@ from typing import Any
 
 from askd.server.handlers import (
     auth,
+    backups,
     blobs,
     context,
     conversations,
@@ -52,6 +53,8 @@ HANDLERS: dict[str, Handler] = {
     "conversation/delete": conversations.delete,
     "conversation/export": transfers.export_chunk,
     "conversation/import": transfers.import_chunk,
+    "backup/list": backups.list_all,
+    "backup/remove": backups.remove,
     "blob/put": blobs.put,
     "blob/read": blobs.read,
     "job/list": jobs.list_page,

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from ask.protocol.messages import (
     ConversationCreate,
+    ConversationDelete,
     ConversationList,
     ConversationNote,
     ConversationPage,
@@ -12,6 +13,7 @@ from ask.protocol.messages import (
     ConversationRename,
     ConversationResolve,
     ConversationSummary,
+    Deletion,
     Done,
 )
 from askd.core.conversation import Conversation
@@ -29,8 +31,9 @@ from askd.server import wire
 from askd.server.handlers.models import check_model
 from askd.server.handlers.paging import check_limit
 from askd.server.house import House
-from askd.server.peer import Peer, Subscription
+from askd.server.peer import Peer
 from askd.sessions.live import LiveSession
+from askd.sessions.removal import expire
 from askd.sessions.targets import ToCreate, check_name
 from askd.store.log import Write
 from askd.store.refusals import conversation_not_found
@@ -69,7 +72,9 @@ async def list_page(house: House, peer: Peer, params: ConversationList) -> Conve
     limit = check_limit(params.limit)
     if params.live:
         return _list_live(house, params.cursor, limit)
-    page = await house.reader.list_conversations(cursor=params.cursor, limit=limit)
+    page = await house.reader.list_conversations(
+        cursor=params.cursor, limit=limit, before_at=params.before_at
+    )
     return ConversationPage(
         data=[wire.summarize(row, house.sessions.find_live(row.id)) for row in page.rows],
         total=page.total,
@@ -155,16 +160,17 @@ async def clear(house: House, peer: Peer, params: ConversationRef) -> Done:
     return Done(conversation_id=session.id)
 
 
-async def delete(house: House, peer: Peer, params: ConversationRef) -> Done:
-    """Delete a conversation at rest; who follows it is told to look again, and finds nothing."""
-    session = await house.sessions.get(params.conversation_id)
-    if session.active_turn is not None or session.queue:
+async def delete(house: House, peer: Peer, params: ConversationDelete) -> Deletion:
+    """Delete a conversation; who follows it is told to look again, and finds nothing."""
+    id = params.conversation_id
+    if params.before_at is not None:
+        is_gone = await expire(house.sessions, id, before_at=params.before_at, archive=False)
+        return Deletion(conversation_id=id, deleted=is_gone)
+    session = await house.sessions.get(id)
+    if not params.interrupt and (session.active_turn is not None or session.queue):
         raise Busy(
             "The conversation is busy: a turn is running or waiting. Interrupt it, or wait for it, "
             "then delete."
         )
     await house.sessions.delete(session.id)
-    for subscriber in session.hub.subscribers:
-        if isinstance(subscriber, Subscription):
-            subscriber.break_off()
-    return Done(conversation_id=session.id)
+    return Deletion(conversation_id=session.id)
