@@ -77,7 +77,13 @@ class HouseStore(FakeStore):
         return committed
 
     async def read_events(
-        self, conversation_id: str, *, after_seq: int, limit: int, limit_bytes: int
+        self,
+        conversation_id: str,
+        *,
+        after_seq: int,
+        limit: int,
+        limit_bytes: int,
+        holes: bool = False,
     ) -> tuple[list[Event], bool]:
         later = [event for event in await self.load(conversation_id) if event.seq > after_seq]
         return later[:limit], len(later) > limit
@@ -365,6 +371,7 @@ async def open_server(*, models: ListedModels | None = None) -> AsyncIterator[Se
         host=host,
         clients=lambda: 1,
         auth=auth,
+        scrubs=FakeScrubs(sessions),
         backups=backups,
     )
     # In it: the sessions and every connection. The end of the block ends them.

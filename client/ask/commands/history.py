@@ -21,7 +21,14 @@ from ask.commands.context import show_context
 from ask.commands.help import Command, Example, Group
 from ask.protocol import errors
 from ask.terminal import strip_controls
-from ask.transcript import describe_blob, encode_message, read_content, read_messages
+from ask.transcript import (
+    Message,
+    Unreadable,
+    describe_blob,
+    encode_message,
+    read_content,
+    read_entries,
+)
 
 if TYPE_CHECKING:
     from ask.connection import Client
@@ -107,11 +114,12 @@ def show_command(
                 read_blob=lambda part: _read_text(client, part),
             )
             return
-        messages = read_messages(read_events(client, found["id"]))
+        entries = read_entries(read_events(client, found["id"]))
         if not as_json:
-            text = "\n".join(layout.lay_out_history(found, messages, limit))
+            text = "\n".join(layout.lay_out_history(found, entries, limit))
             click.echo(strip_controls(text))
             return
+        messages = [each for each in entries if isinstance(each, Message)]
         kept = messages if limit is None else messages[-limit:]
         record = {
             "id": found["id"],
@@ -124,6 +132,11 @@ def show_command(
                 for each in kept
             ],
         }
+    unreadable = [each for each in entries if isinstance(each, Unreadable)]
+    if unreadable:  # scripts that know nothing of it see what they always saw
+        record["unreadable"] = [
+            {"seq": each.seq, "type": each.of_type, "why": each.why} for each in unreadable
+        ]
     click.echo(json.dumps(record))
 
 

@@ -88,6 +88,18 @@ def test_show_raw_is_one_object_with_everything(daemon: FakeDaemon, ask: Ask) ->
     assert "... (700 chars total)" in short
 
 
+def test_show_names_what_cannot_be_read(daemon: FakeDaemon, ask: Ask) -> None:
+    conversation_id = daemon.create("work")
+    daemon.append(conversation_id, "unreadable", of_type="titled", why="bad", text="{")
+    daemon.say(conversation_id, "hello")
+    record = json.loads(ask("history", "show", "work", "--raw", "-n", "1").out)
+    assert record["unreadable"] == [{"seq": 2, "type": "titled", "why": "bad"}]
+    assert (record["message_count"], len(record["messages"])) == (2, 1)
+    shown = ask("history", "show", "work").out
+    assert "Unreadable records: 1 (kept, not shown to the model)\n" in shown
+    assert "\n[!] UNREADABLE (seq 2, titled)\n    Reason: bad\n\n[1] USER\n" in shown
+
+
 def test_show_takes_control_sequences_out(daemon: FakeDaemon, ask: Ask) -> None:
     conversation_id = daemon.create("work")
     daemon.say(conversation_id, "\x1b]0;owned\x07\x1b[31mred")
