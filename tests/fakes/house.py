@@ -371,7 +371,6 @@ async def open_server(*, models: ListedModels | None = None) -> AsyncIterator[Se
         host=host,
         clients=lambda: 1,
         auth=auth,
-        scrubs=FakeScrubs(sessions),
         backups=backups,
     )
     # In it: the sessions and every connection. The end of the block ends them.
