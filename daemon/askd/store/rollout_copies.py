@@ -10,7 +10,7 @@ what is to be committed is answered, for the caller to ask for.
 import sqlite3
 from collections import OrderedDict
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 
@@ -118,7 +118,10 @@ class Copies:
         except Diverged:
             return self._claim(conversation, path, row)
         except Overtaken:
-            del self._copies[conversation_id]
+            # What the file held before is still so; what it holds now is looked up.
+            self._copies[conversation_id] = replace(
+                copy, writer=self._make_writer(conversation), fed=0, has_model=False
+            )
             return MORE
 
     def _find_copy(self, conversation: ConversationRow, path: Path, row: RolloutRow) -> Copy | None:
