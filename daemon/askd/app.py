@@ -11,7 +11,6 @@ import math
 import os
 import random
 import resource
-import signal
 import sys
 import time
 import uuid
@@ -32,6 +31,7 @@ from askd.jobs.kinds import make_kinds
 from askd.jobs.worker import Worker
 from askd.logs import configure_log
 from askd.owner import AlreadyOwned, OwnerNote, Ownership, own_when_free
+from askd.places import find_cache, find_places
 from askd.providers.credentials.auth import Auth
 from askd.providers.models.registry import Models
 from askd.providers.redact import KnownSecrets
@@ -45,10 +45,13 @@ from askd.sessions.admission import Admission
 from askd.sessions.needs import Means
 from askd.sessions.registry import Sessions
 from askd.sessions.retention import Retention
+from askd.sessions.scrubs import Scrubs
 from askd.settings import Settings
+from askd.signals import watch_signals
 from askd.store.backups import Backups
 from askd.store.memory import MemoryLog
 from askd.store.queries import Reader
+from askd.store.scrubber import Scrubber
 from askd.store.writer import Writer
 from askd.systemd import Notifier, find_activated_socket, find_notifier
 from askd.tools.registry import Registry
@@ -166,7 +169,7 @@ class Application:
             environ=environment.keys,
             child_env=environment.child_env,
             directory=paths.data,
-            cache=paths.state / "models.json",
+            cache=find_cache(paths),
             secrets=secrets,
         )
         self._auth = Auth(lambda: self._models.credentials, new_id=_new_id)
@@ -195,6 +198,10 @@ class Application:
             reader=self._reader,
             means=means,
             encode=wire.encode_published,
+        )
+        self._scrubs = Scrubs(
+            self._sessions,
+            Scrubber(self._writer, places=lambda: find_places(paths, self._host.settings)),
         )
         self._retention = Retention(
             self._sessions,
@@ -237,7 +244,7 @@ class Application:
                 await rooms.start(self._worker.run)
                 rooms.start_soon(self._retention.run)
                 rooms.start_soon(self._host.watch_config)
-                await rooms.start(self._watch_signals)
+                await rooms.start(watch_signals, self._host.reload, self._host.stop, DRAIN_S)
                 rooms.start_soon(self._feed_watchdog)
                 rooms.start_soon(
                     functools.partial(self._leave_when_idle, is_activated=is_activated)
@@ -262,6 +269,7 @@ class Application:
             models=self._models,
             host=self._host,
             auth=self._auth,
+            scrubs=self._scrubs,
             backups=Backups(self._environment.paths.database),
             clients=self._reception.count_clients,
         )
@@ -294,21 +302,6 @@ class Application:
             protocol=identity.protocol,
             version=identity.version,
         )
-
-    async def _watch_signals(
-        self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
-    ) -> None:
-        """The first TERM or INT drains, the second ends at once; HUP reads the settings."""
-        asked = False
-        with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:
-            task_status.started()
-            async for number in signals:
-                if number == signal.SIGHUP:
-                    self._host.reload()
-                else:
-                    log.info("%s: stopping.", signal.Signals(number).name)
-                    self._host.stop(0.0 if asked else DRAIN_S)
-                    asked = True
 
     async def _feed_watchdog(self) -> None:
         """Say that we live, as long as the log answers: a wedged disk is worth a restart."""

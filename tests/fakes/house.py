@@ -36,6 +36,7 @@ from askd.store.queries import ListPage, SearchPage, UsagePage
 from askd.tools.registry import Registry
 from tests.fakes.log import FakeStore
 from tests.fakes.models import ScriptedModels
+from tests.fakes.scrubs import FakeScrubs
 from tests.fakes.sign_ins import FakeSignIns
 
 IDENTITY = HelloResult(
@@ -371,6 +372,7 @@ async def open_server(*, models: ListedModels | None = None) -> AsyncIterator[Se
         host=host,
         clients=lambda: 1,
         auth=auth,
+        scrubs=FakeScrubs(sessions),
         backups=backups,
     )
     # In it: the sessions and every connection. The end of the block ends them.

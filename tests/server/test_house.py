@@ -28,6 +28,7 @@ from askd.store.queries import Reader
 from askd.store.writer import Writer
 from askd.tools.registry import Registry
 from tests.fakes.house import IDENTITY, FakeHost, KeptBackups, ListedModels
+from tests.fakes.scrubs import FakeScrubs
 from tests.fakes.sign_ins import FakeSignIns
 
 
@@ -103,6 +104,7 @@ async def open_house(tmp_path: Path, models: ListedModels) -> AsyncIterator[Path
         models=models,
         host=FakeHost(),
         auth=FakeSignIns(),
+        scrubs=FakeScrubs(sessions),
         backups=KeptBackups(),
         clients=reception.count_clients,
     )

@@ -37,18 +37,18 @@ if TYPE_CHECKING:
 @click.group(
     "history",
     cls=Group,
-    later=("scrub",),
     elsewhere={
         "delete": "ask.commands.deletion",
         "export": "ask.commands.transfers",
         "import": "ask.commands.transfers",
+        "scrub": "ask.commands.scrub",
         "search": "ask.commands.search",
     },
     examples=[Example("ask history list"), Example("ask history list --json")],
     codes=[errors.NOT_FOUND, errors.NO_DAEMON, errors.STORAGE],
 )
 def history_command() -> None:
-    """List, show, search, export, import, delete conversations."""
+    """List, show, search, export, import, delete, scrub conversations."""
 
 
 @history_command.command(

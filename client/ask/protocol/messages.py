@@ -415,6 +415,44 @@ class ContextPage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationScrub:
+    pattern: Annotated[str, "the text to replace, at most 10,000 characters"] = field(repr=False)
+    regex: Annotated[
+        bool, "it is a regular expression: what it matches anywhere is replaced everywhere"
+    ] = False
+    dry_run: Annotated[bool, "only say where it stands"] = False
+    short: Annotated[bool, "it may have fewer than 4 characters"] = False
+    backups: Annotated[bool, "remove the copies of the database too"] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScrubRecord:
+    """One conversation that holds the text, or held it."""
+
+    conversation_id: str
+    name: Annotated[str | None, "without the text"]
+    title: Annotated[str | None, "without the text"]
+    events: Annotated[int, "how many of its events"]
+    blobs: Annotated[int, "how many contents beside the log"]
+    occurrences: int
+    is_busy: Annotated[bool, "a turn or a job is at work: it cannot be scrubbed now"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScrubResult:
+    data: Annotated[list[ScrubRecord], "the first 500, the last changed first"]
+    total: Annotated[int, "conversations in all"]
+    occurrences: Annotated[int, "in all of them"]
+    rows: Annotated[int, "rows that belong to no conversation"]
+    files: Annotated[list[str], "files that hold it, or were scrubbed: the first 500"]
+    files_total: int
+    backups: Annotated[list[str], "copies of the database that were removed"]
+    left: Annotated[list[str], "files that hold it still, or may: the first 500"]
+    left_total: int
+    erased: Annotated[bool, "nothing of it is left in the database's own files"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BlobPut:
     sha256: Annotated[str, "the digest of the whole, in hex"]
     size: Annotated[int, "the size of the whole in bytes"]
@@ -726,6 +764,12 @@ METHODS: dict[str, Method] = {
     ),
     "conversation/delete": Method(
         ConversationDelete, Deletion, "Delete a conversation and all that belongs to it."
+    ),
+    "conversation/scrub": Method(
+        ConversationScrub,
+        ScrubResult,
+        "Replace a text in everything that is stored. Where a turn is at work it is refused, and "
+        "nothing is changed.",
     ),
     "conversation/export": Method(
         ConversationExport, ExportChunk, "Read a conversation as a file, chunk by chunk."

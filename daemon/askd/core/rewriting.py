@@ -14,7 +14,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from askd.core.events import Body, ConversationCreated, Renamed, decode_body, encode_body
+from askd.core.events import (
+    Body,
+    ConversationCreated,
+    Renamed,
+    Titled,
+    decode_body,
+    encode_body,
+)
 from askd.core.items import Blob, ToolCall, ToolOutput
 from askd.core.records import Json, type_hints
 
@@ -48,12 +55,14 @@ class Rewrite:
         text: any text.
         token: the name of a tool, the id of a call.
         name: a conversation's name, which has rules of its own.
+        title: its title, which may have been cut in the middle of a word; None: like any text.
         blobs: by digest, the digest and size of what takes its place.
     """
 
     text: Change
     token: Change
     name: Change = _same
+    title: Change | None = None
     blobs: Mapping[str, tuple[str, int]] = field(default_factory=dict)
 
 
@@ -206,6 +215,8 @@ def _find_change(shape: type, key: str, rewrite: Rewrite) -> Change | None:
             return rewrite.token
         case "name" if shape in (ConversationCreated, Renamed):
             return rewrite.name
+        case "title" if shape is Titled:
+            return rewrite.title or rewrite.text
         case "arguments" if shape is ToolCall:
             return lambda text: rewrite_json(text, rewrite)
         case _:

@@ -20,7 +20,12 @@ from askd.core.scrubbing import Scrub
 def scrub_lines(content: bytes, scrub: Scrub) -> bytes:
     """A rollout's content without a secret; itself if it holds none."""
     blobs: dict[str, tuple[str, int]] = {}
-    rewrite = Rewrite(text=scrub.replace, token=scrub.replace_token, blobs=blobs)
+    rewrite = Rewrite(
+        text=scrub.replace,
+        token=scrub.replace_token,
+        name=scrub.replace,
+        blobs=blobs,
+    )
     lines = content.split(b"\n")
     return b"\n".join(_scrub_line(line, scrub, rewrite, blobs) for line in lines)
 

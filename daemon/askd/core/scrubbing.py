@@ -8,7 +8,7 @@ these. It finds no secret by itself, and none that is encoded in another way
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from urllib.parse import quote
 
 MARK = "[scrubbed]"
@@ -17,6 +17,8 @@ TOKENS = ("scrubbed", "removed", "_")
 """The same where providers take letters alone: in names of tools and ids of calls."""
 SHORTEST = 4
 """Characters. A shorter text stands in innocent words."""
+CUT = ".… \n"
+"""What stands at the end of a text that was cut."""
 ROUNDS = 8
 """What is left beside a mark can make the secret anew; after so many times all of a text goes."""
 DEPTH = 3
@@ -40,6 +42,7 @@ class Scrub:
         if not self._texts or "" in self._texts:
             raise ValueError("there is nothing to replace")
         spellings = sorted({each for text in self._texts for each in spell(text)}, key=_by_length)
+        self._spellings = spellings
         plain = "|".join(map(re.escape, spellings))
         self._plain = re.compile(plain)
         self._any = re.compile(f"{re.escape(MARK)}|{plain}")
@@ -74,6 +77,16 @@ class Scrub:
             text = self._any.sub(MARK, text)
         return text if not self.count(text) else MARK
 
+    def replace_cut(self, text: str) -> str:
+        """The same for a text that was cut somewhere, such as a title: half of one counts too."""
+        text = self.replace(text)
+        end = text.rstrip(CUT)
+        for spelled in self._spellings:
+            for length in range(min(len(spelled) - 1, len(end)), SHORTEST - 1, -1):
+                if end.endswith(spelled[:length]):
+                    return f"{end[: len(end) - length]}{MARK}{text[len(end) :]}"
+        return text
+
     def replace_token(self, token: str) -> str:
         """The same for a name or an id that providers are particular about."""
         if not self.count(token):
@@ -83,6 +96,10 @@ class Scrub:
     def stands_in_bytes(self, data: bytes) -> bool:
         """Whether bytes hold one, as UTF-8."""
         return self._bytes.search(data) is not None
+
+    def find_bytes(self, data: bytes) -> Iterator[tuple[int, int]]:
+        """Where bytes hold one, as [start, end)."""
+        return (found.span() for found in self._bytes.finditer(data))
 
     def mask_bytes(self, data: bytes) -> bytes:
         """The same number of bytes without them: for files that others are writing to."""
@@ -111,9 +128,9 @@ def mask(length: int) -> bytes:
 
 
 def spell(text: str) -> set[str]:
-    """A text as it is, in a URL, and in JSON, several deep."""
-    spellings = {text}
-    found = {text}
+    """A text as it is, on one line, in a URL, and in JSON, several deep."""
+    spellings = {text, " ".join(text.split()) or text}
+    found = set(spellings)
     for _ in range(DEPTH):
         found = {inner for each in found for inner in _spell_json(each)} - spellings
         spellings |= found

@@ -13,6 +13,7 @@ from askd.providers.credentials.auth import Begun, Changed, CredentialState
 from askd.providers.credentials.logins import SignedIn
 from askd.sessions.admission import Admission
 from askd.sessions.registry import Sessions
+from askd.sessions.scrubs import Scrubs
 from askd.store.backups import Backups
 from askd.store.queries import Reader
 
@@ -130,5 +131,6 @@ class House:
     models: ModelLister
     host: Host
     auth: SignIns
+    scrubs: Scrubs
     backups: Backups
     clients: Callable[[], int]

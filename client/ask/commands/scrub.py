@@ -1,0 +1,173 @@
+"""`ask history scrub`: a secret that leaked is taken out of everything that is stored.
+
+It shows where the secret stands and asks before it is replaced; without a person
+it wants to be told so. It never prints the secret, nor what stands around it.
+"""
+
+import getpass
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from ask.commands import layout
+from ask.commands.calls import Map, json_option, open_client
+from ask.commands.help import Command, Example
+from ask.protocol import errors
+from ask.terminal import strip_controls
+
+if TYPE_CHECKING:
+    from ask.connection import Client
+
+SCRUB_LIMIT_S = 3600.0
+"""Everything that is stored is read twice, and some of it written anew."""
+SHOWN = 20
+"""Conversations and files that a person reads before the question."""
+NOTHING = "Nothing found."
+STOPPED = "What was replaced stays replaced; run it again for the rest."
+ELSEWHERE = (
+    "Not reached: what providers were sent, terminals' scrollback, the shell's history, the "
+    "system's journal, copies elsewhere. A key that leaked is best replaced by a new one."
+)
+
+
+@click.command(
+    "scrub",
+    cls=Command,
+    examples=[
+        Example("ask history scrub hunter2 --dry-run"),
+        Example("printf %s hunter2 | ask history scrub - --yes"),
+        Example("ask history scrub --regex 'sk-[A-Za-z0-9]{20,}' --yes --backups"),
+    ],
+    codes=[errors.FAILED, errors.BUSY, errors.NO_DAEMON, errors.STORAGE],
+)
+@click.argument("pattern", metavar="PATTERN")
+@click.option("--regex", is_flag=True, help="PATTERN is a regular expression of Python's.")
+@click.option("--dry-run", is_flag=True, help="Only show where it stands.")
+@click.option("--backups", is_flag=True, help="Remove the database's copies too.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask; a short PATTERN is meant.")
+@json_option
+def scrub_command(
+    pattern: str, regex: bool, dry_run: bool, backups: bool, yes: bool, as_json: bool
+) -> None:
+    """Replace a leaked secret in everything that is stored.
+
+    PATTERN becomes [scrubbed] in all conversations, in what was attached to
+    them, their rollouts, the archive and the daemon's log. With - it is read
+    from standard input, so that it does not stand in the shell's history.
+    Where a turn is at work nothing is changed.
+    """
+    if not (yes or dry_run) and not sys.stdin.isatty():
+        raise click.UsageError("There is no terminal to ask on: say --yes, or --dry-run to look.")
+    asked: Map = {"pattern": _read_pattern(pattern), "regex": regex, "short": yes}
+    with open_client() as client:
+        if dry_run:
+            found = _call(client, {**asked, "dry_run": True})
+            if as_json:
+                click.echo(json.dumps(found))
+            else:
+                _show(found)
+            return
+        if not yes:
+            found = _call(client, {**asked, "dry_run": True})
+            _show(found)
+            if not (_count(found) or backups) or not _confirm():
+                click.echo("Nothing was changed.", err=True)
+                return
+        try:
+            done = _call(client, {**asked, "backups": backups})
+        except KeyboardInterrupt:
+            click.echo(STOPPED, err=True)
+            raise
+    if as_json:
+        click.echo(json.dumps(done))
+    _tell(done)
+
+
+def _read_pattern(pattern: str) -> str:
+    """The argument, or what standard input says; hidden where a person types it."""
+    if pattern != "-":
+        return pattern
+    if sys.stdin.isatty():
+        return getpass.getpass("Pattern: ")
+    try:
+        said = sys.stdin.buffer.read().decode("utf-8")
+    except UnicodeDecodeError:
+        raise click.UsageError("Standard input is not UTF-8 text.") from None
+    # An `echo` put the last line's end there.
+    return said.removesuffix("\n").removesuffix("\r")
+
+
+def _call(client: "Client", params: Map) -> Map:
+    return client.call("conversation/scrub", params, limit_s=SCRUB_LIMIT_S)
+
+
+def _count(found: Map) -> int:
+    return int(found["total"]) + int(found["rows"]) + int(found["files_total"])
+
+
+def _show(found: Map) -> None:
+    """Where it stands: a line a conversation, a line a file."""
+    if not _count(found):
+        click.echo(NOTHING, err=True)
+        return
+    for row in found["data"][:SHOWN]:
+        name = row.get("name") or row.get("title") or ""
+        where = (
+            f"{layout.count(row['occurrences'], 'time')} in {layout.count(row['events'], 'event')}"
+        )
+        busy = "  (at work)" if row["is_busy"] else ""
+        line = f"{row['conversation_id'][: layout.SHORT_ID]}  {where}{busy}  {name}"
+        click.echo(strip_controls(line).rstrip())
+    _show_rest(found["total"], "conversation")
+    for path in found["files"][:SHOWN]:
+        click.echo(strip_controls(path))
+    _show_rest(found["files_total"], "file")
+    click.echo(_sum_up(found))
+
+
+def _show_rest(total: int, word: str) -> None:
+    if total > SHOWN:
+        click.echo(f"and {layout.count(total - SHOWN, word)} more")
+
+
+def _sum_up(found: Map) -> str:
+    counts = [
+        layout.count(found["total"], "conversation"),
+        layout.count(found["files_total"], "file"),
+    ]
+    if found["rows"]:
+        counts.append(layout.count(found["rows"], "other row"))
+    return f"Found {layout.count(found['occurrences'], 'time')} in {', '.join(counts)}."
+
+
+def _confirm() -> bool:
+    """Ask a person; no answer is no."""
+    click.echo("Replace it for good? [y/N] ", nl=False, err=True)
+    answer = sys.stdin.readline()
+    if not answer.endswith("\n"):
+        click.echo(err=True)  # Ctrl-D shows nothing
+    return answer.strip().lower() in ("y", "yes")
+
+
+def _tell(done: Map) -> None:
+    """What became of it, and what could not be reached."""
+    if not _count(done):
+        click.echo(NOTHING, err=True)
+    else:
+        times = layout.count(done["occurrences"], "time")
+        conversations = layout.count(done["total"], "conversation")
+        files = f", and {layout.count(done['files_total'], 'file')}" if done["files_total"] else ""
+        click.echo(f"Scrubbed {times} in {conversations}{files}.", err=True)
+    for path in done["backups"]:
+        click.echo(strip_controls(f"Removed: {path}"), err=True)
+    for path in done["left"]:
+        click.echo(strip_controls(f"Holds it still, or may: {path}"), err=True)
+    if done["left_total"] > len(done["left"]):
+        more = done["left_total"] - len(done["left"])
+        click.echo(f"and {layout.count(more, 'file')} more", err=True)
+    if not done["erased"]:
+        click.echo("The database's log is in use, and is emptied within seconds.", err=True)
+    if _count(done) or done["left"]:
+        click.echo(ELSEWHERE, err=True)
