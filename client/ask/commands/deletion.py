@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -27,8 +26,15 @@ from ask.commands.calls import (
     open_client,
     resolve,
 )
+from ask.commands.copies import (
+    count_copies,
+    find_copies,
+    lay_out_copies,
+    remove_copies,
+    tell_copies,
+)
 from ask.commands.help import Command, Example
-from ask.exits import DONE, Failed
+from ask.exits import DONE, NO_DAEMON, Failed
 from ask.protocol import errors
 from ask.signals import catch_signals
 from ask.terminal import strip_controls
@@ -42,8 +48,8 @@ SHOWN_ROWS = 20
 """What of a long list a person is shown before the question."""
 DELETE_LIMIT_S = 120.0
 """A turn that is interrupted may take a while to end, and a long conversation to be wiped."""
-LOOKUP = 1000
-"""Conversations that copies are searched for at once."""
+WINDOW = 16
+"""Deletions under way at once; so many more may go after a Ctrl-C."""
 PROGRESS_COUNT = 50
 """With fewer there is nothing to watch."""
 PROGRESS_S = 0.1
@@ -189,7 +195,7 @@ def _carry_out(client: "Client", plan: Plan, *, backups: bool, yes: bool, as_jso
         _print_ids(gone, as_json)
         click.echo(_tell(plan, len(gone), is_whole=not number), err=True)
     if gone:
-        _follow_up(client, gone, backups=backups and not number)
+        tell_copies(client, gone, backups=backups and not number)
     return SIGNALLED + number if number else DONE
 
 
@@ -206,33 +212,51 @@ def _tell(plan: Plan, gone: int, *, is_whole: bool) -> str:
 
 
 def delete_each(client: "Client", plan: Plan, stopped: Stopped) -> Iterator[str]:
-    """Delete one after the other until told to stop; the ids of those that went."""
-    older = {} if plan.before_at is None else {"before_at": plan.before_at}
+    """Delete one after the other until told to stop; the ids of those that went.
+
+    Old ones, of which there may be thousands, are asked for a few at once: they share a commit.
+    """
     total = len(plan.rows)
+    size = 1 if plan.before_at is None else WINDOW
     shows = total >= PROGRESS_COUNT and os.isatty(2)
     shown_at = 0.0
     try:
-        for number, row in enumerate(plan.rows):
+        for start in range(0, total, size):
             if stopped():
                 return
             if shows and time.monotonic() - shown_at >= PROGRESS_S:
                 shown_at = time.monotonic()
-                _show(f"Deleting: {number} of {total}")
-            # What was at rest when a person was asked, and is not now, is refused.
-            params = {"conversation_id": row["id"], **older}
-            if is_at_work(row):
-                params["interrupt"] = True
-            try:
-                answer = client.call("conversation/delete", params, limit_s=DELETE_LIMIT_S)
-            except Failed as error:
-                if error.data.get("reason") != "conversation_not_found":
-                    raise
-                continue  # somebody else was faster
-            if answer.get("deleted", True):
-                yield row["id"]
+                _show(f"Deleting: {start} of {total}")
+            yield from _delete_some(client, plan.rows[start : start + size], plan.before_at)
     finally:
         if shows:
             _show("")
+
+
+def _delete_some(client: "Client", rows: Sequence[Map], before_at: float | None) -> Iterator[str]:
+    sent = []
+    for row in rows:
+        params = {"conversation_id": row["id"]}
+        if before_at is not None:
+            params["before_at"] = before_at
+        elif is_at_work(row):
+            # What was at rest when a person was asked, and is not now, is refused.
+            params["interrupt"] = True
+        sent.append((row["id"], client.send("conversation/delete", params)))
+    failed: Failed | None = None
+    for id, request in sent:
+        try:
+            answer = client.wait(request, limit_s=DELETE_LIMIT_S)
+        except Failed as error:
+            if error.code == NO_DAEMON:
+                raise
+            if error.data.get("reason") != "conversation_not_found":  # somebody else was faster
+                failed = failed or error
+        else:
+            if answer["deleted"]:
+                yield id
+    if failed is not None:
+        raise failed
 
 
 @contextmanager
@@ -247,69 +271,16 @@ def stop_politely() -> Iterator[Stopped]:
         yield lambda: seen[0] if seen else 0
 
 
-def find_copies(client: "Client", ids: Sequence[str] | None) -> list[Map]:
-    """Copies of the database that hold one of these conversations; None: all of them."""
-    if ids is None:
-        return list(client.call("backup/list", {})["data"])
-    found: dict[str, Map] = {}
-    for start in range(0, len(ids), LOOKUP):
-        answer = client.call("backup/list", {"holding": list(ids[start : start + LOOKUP])})
-        found |= {each["name"]: each for each in answer["data"]}
-    return list(found.values())
-
-
-def _follow_up(client: "Client", gone: Sequence[str], *, backups: bool) -> None:
-    """Say which copies still hold what was deleted, or remove them."""
-    try:
-        copies = find_copies(client, gone)
-    except Failed as error:
-        if backups or error.data.get("reason") != "unknown_method":
-            raise
-        return  # an older daemon
-    if backups:
-        _remove(client, copies)
-    elif copies:
-        verb = "holds" if len(copies) == 1 else "hold"
-        click.echo(
-            f"{_count_copies(copies)} still {verb} what was deleted. "
-            f"Remove {'it' if len(copies) == 1 else 'them'}: ask history delete --backups",
-            err=True,
-        )
-
-
 def _remove_all_copies(client: "Client", *, yes: bool, as_json: bool) -> int:
     copies = find_copies(client, None)
     _print_ids([], as_json)
     if not copies:
         click.echo("Nothing to delete: there is no copy of the database.", err=True)
-    elif yes or _ask(_lay_out_copies(copies), f"Delete {_count_copies(copies)} for good?"):
-        _remove(client, copies)
+    elif yes or _ask(lay_out_copies(copies), f"Delete {count_copies(copies)} for good?"):
+        remove_copies(client, copies)
     else:
         click.echo("Nothing was deleted.", err=True)
     return DONE
-
-
-def _remove(client: "Client", copies: Sequence[Map]) -> None:
-    for each in copies:
-        try:
-            client.call("backup/remove", {"name": each["name"]})
-        except Failed as error:
-            if error.data.get("reason") != "backup_not_found":
-                raise
-    click.echo(f"Deleted {_count_copies(copies)}.", err=True)
-
-
-def _count_copies(copies: Sequence[Map]) -> str:
-    noun = "copy" if len(copies) == 1 else "copies"
-    return f"{len(copies)} {noun} of the database"
-
-
-def _lay_out_copies(copies: Iterable[Map]) -> list[str]:
-    return [
-        f"{each['name']}  {datetime.fromtimestamp(each['at']).strftime('%Y-%m-%d %H:%M')}"
-        f"  {max(1, each['bytes'] >> 10)} KiB"
-        for each in copies
-    ]
 
 
 def _confirm(plan: Plan, copies: Sequence[Map]) -> bool:
@@ -321,8 +292,8 @@ def _confirm(plan: Plan, copies: Sequence[Map]) -> bool:
     if busy:
         verb = "is at work and is" if busy == 1 else "are at work and are"
         rows.append(f"Of these, {busy} {verb} interrupted.")
-    rows += _lay_out_copies(copies)
-    too = f" and {_count_copies(copies)}" if copies else ""
+    rows += lay_out_copies(copies)
+    too = f" and {count_copies(copies)}" if copies else ""
     return _ask(rows, f"Delete {layout.count(len(plan.rows), 'conversation')}{too} for good?")
 
 

@@ -539,7 +539,7 @@ class FakeDaemon:
         elif is_busy and not params.get("interrupt"):
             raise Refusal("busy", "The conversation is busy.")
         del self.events[id]
-        return {"conversation_id": id}
+        return {"conversation_id": id, "deleted": True}
 
     def _backup_list(self, params: Map) -> Map:
         wanted = params.get("holding")

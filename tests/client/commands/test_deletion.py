@@ -181,29 +181,25 @@ def test_ctrl_c_stops_between_two(daemon: FakeDaemon, ask: Ask) -> None:
     assert list(daemon.events) == ids[3:]
 
 
-def test_copies_are_told_of_and_removed(
-    daemon: FakeDaemon, ask: Ask, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    one, two, three = (daemon.create(name) for name in ("one", "two", "three"))
-    daemon.backups = {"ask.db.backup-4": [one, two], "ask.db.backup-5": [three]}
-    told = ask("history", "delete", "one", "--yes").err
-    assert told == (
-        "Deleted 1 conversation.\n1 copy of the database still holds what was deleted. "
-        "Remove it: ask history delete --backups\n"
-    )
-    monkeypatch.setattr(sys, "stdin", Typed("y\n"))
-    result = ask("history", "delete", "two", "--backups")
-    assert "ask.db.backup-4  2026-01-01 00:00  4 KiB\n" in result.err
-    assert "Delete 1 conversation and 1 copy of the database for good? [y/N] " in result.err
-    assert result.err.endswith("Deleted 1 conversation.\nDeleted 1 copy of the database.\n")
-    assert list(daemon.backups) == ["ask.db.backup-5"]
-    monkeypatch.setattr(sys, "stdin", Typed("y\n"))
-    alone = ask("history", "delete", "--backups", "--json")
-    assert "Delete 1 copy of the database for good? [y/N] " in alone.err
-    assert (alone.code, alone.out, daemon.backups) == (0, "[]\n", {})
-    nothing = ask("history", "delete", "--backups", "--yes")
-    assert nothing.err == "Nothing to delete: there is no copy of the database.\n"
-    assert list(daemon.events) == [three]
+@pytest.mark.usefixtures("clock")
+def test_ctrl_c_stops_also_among_thousands(daemon: FakeDaemon, ask: Ask) -> None:
+    for _ in range(100):
+        daemon.create()
+    seen: list[str] = []
+
+    def press(conversation_id: str) -> None:
+        seen.append(conversation_id)
+        if len(seen) == 20:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    daemon.deleting = press
+    result = ask("history", "delete", "--older-than", "1h", "--yes", "--json")
+    assert result.code == 130
+    gone = [row["conversation_id"] for row in json.loads(result.out)]
+    assert gone == seen
+    assert 20 <= len(gone) < 100
+    assert result.err == f"Deleted {len(gone)} of 100 conversations.\n"
+    assert len(daemon.events) == 100 - len(gone)
 
 
 def test_progress_is_for_terminals(daemon: FakeDaemon, ask: Ask) -> None:
