@@ -12,14 +12,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from ask.connection import Client
-from tests.bench import appends, dialects, latency
-from tests.bench.measure import Command, Pairing, cpu, pair, resident_bytes, run_once, wall
+from tests.bench import appends, contexts, dialects, history, latency
+from tests.bench.measure import Command, cpu, pair, resident_bytes, run_once, wall
+from tests.bench.rows import Row, ratio_row
 from tests.system.world import ASK, ROOT, World, open_world
 
 PAGE = ROOT / "docs" / "reference" / "speed.md"
@@ -31,30 +32,6 @@ SAMPLED_CHATS = 3
 BARE_IMPORTS = (
     "import trio, httpx, pydantic, msgpack, sys; print('up', flush=True); sys.stdin.read()"
 )
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of the table. `must`: a release waits until it holds (bold in the table)."""
-
-    name: str
-    figure: str
-    target: str
-    holds: bool | None
-    must: bool = False
-
-    def render(self) -> str:
-        """The line in Markdown."""
-        verdict = {True: "yes", False: "**no**", None: "-"}[self.holds]
-        target = f"**{self.target}**" if self.must else self.target
-        return f"| {self.name} | {self.figure} | {target} | {verdict} |"
-
-
-def ratio_row(name: str, pairing: Pairing, limit: float, *, must: bool) -> Row:
-    """A row for "at most `limit` times"."""
-    ratio, (low, high) = pairing.ratio(wall), pairing.spread(wall)
-    figure = f"{ratio:.2f}× wall ({low:.2f}–{high:.2f}), {pairing.ratio(cpu):.2f}× CPU"
-    return Row(name, figure, f"≤ {limit}× wall", ratio <= limit, must)
 
 
 def measure_client(world: World, rounds: int) -> Iterator[Row]:
@@ -88,10 +65,9 @@ def measure_cold(world: World, rounds: int) -> Iterator[Row]:
     )
 
 
-def measure_llm(world: World, rounds: int) -> Iterator[Row]:
+def measure_llm(world: World, rounds: int, llm: str | None) -> Iterator[Row]:
     """G2: `llm` with its log on, the same server, the same prompt."""
     name = "`llm` one-shot against `ask` one-shot"
-    llm = shutil.which("llm")
     if llm is None:
         yield Row(name, "llm is not on PATH", "≥ 40× wall", None)
         return
@@ -164,7 +140,7 @@ def bare_process(env: Mapping[str, str]) -> Iterator[int]:
         process.communicate()
 
 
-def measure_memory(world: World) -> Iterator[Row]:
+def measure_memory(world: World, llm: str | None) -> Iterator[Row]:
     """G9: what an idle daemon keeps, and what a thousand idle conversations add."""
     if world.owner() is not None:
         world.ok("daemon", "stop")
@@ -193,13 +169,12 @@ def measure_memory(world: World) -> Iterator[Row]:
         "≤ 1.5×",
         full / idle <= 1.5,
     )
-    yield from measure_attached(world)
+    yield from measure_attached(world, llm)
 
 
-def measure_attached(world: World) -> Iterator[Row]:
+def measure_attached(world: World, llm: str | None) -> Iterator[Row]:
     """G9: a hundred attached terminals and their daemon, against as many `llm chat`."""
     name = f"{LLM_CHATS} attached terminals with the daemon, against {LLM_CHATS} `llm chat`"
-    llm = shutil.which("llm")
     if llm is None:
         yield Row(name, "llm is not on PATH", "≤ 1/20", None)
         return
@@ -258,9 +233,21 @@ def fast_provider() -> Iterator[str]:
         process.communicate()
 
 
-def measure_all(rounds: int) -> list[Row]:
-    """Every row, in one run."""
+@dataclass(frozen=True)
+class Asked:
+    """What the command line says."""
+
+    rounds: int
+    only: frozenset[str]
+    corpora: Path | None
+    messages: int
+    llm: str | None
+
+
+def measure_all(asked: Asked) -> list[Row]:
+    """Every row that was asked for, in one run."""
     rows: list[Row] = []
+    rounds = asked.rounds
     with (
         tempfile.TemporaryDirectory() as directory,
         fast_provider() as base_url,
@@ -269,19 +256,37 @@ def measure_all(rounds: int) -> list[Row]:
         world.env |= {"OPENAI_API_KEY": "key-for-loopback", "OPENAI_BASE_URL": base_url}
         for name in ("COVERAGE_PROCESS_START", "COVERAGE_FILE"):
             world.env.pop(name, None)
-        for source in (
-            measure_client(world, rounds),
-            measure_cold(world, max(5, rounds // 4)),
-            measure_llm(world, max(5, rounds // 4)),
-            measure_latency(world, max(5, rounds // 4)),
-            measure_dialects(max(3, rounds // 8)),
-            measure_appends(),
-            measure_memory(world),
-        ):
-            for row in source:
+        sources: dict[str, Callable[[], Iterator[Row]]] = {
+            "client": lambda: measure_client(world, rounds),
+            "cold": lambda: measure_cold(world, max(5, rounds // 4)),
+            "llm": lambda: measure_llm(world, max(5, rounds // 4), asked.llm),
+            "latency": lambda: measure_latency(world, max(5, rounds // 4)),
+            "dialects": lambda: measure_dialects(max(3, rounds // 8)),
+            "appends": measure_appends,
+            "memory": lambda: measure_memory(world, asked.llm),
+            "contexts": lambda: contexts.measure_contexts(max(3, rounds // 4)),
+            "history": lambda: measure_store(asked),
+        }
+        if unknown := asked.only - sources.keys():
+            raise SystemExit(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(sources)}")
+        for name, source in sources.items():
+            if asked.only and name not in asked.only:
+                continue
+            for row in source():
                 print(row.render(), flush=True)
                 rows.append(row)
     return rows
+
+
+def measure_store(asked: Asked) -> Iterator[Row]:
+    """G8, on stores that take minutes to build and so have a place of their own."""
+    if asked.corpora is None:
+        name = f"a store of {asked.messages:,} messages against a tenth"
+        yield Row(name, "no --corpora directory was given", "≤ 2.5×", None)
+        return
+    yield from history.measure_history(
+        asked.corpora, asked.rounds, messages=asked.messages, llm=asked.llm
+    )
 
 
 def render(rows: list[Row], rounds: int) -> str:
@@ -309,8 +314,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.relative_to(ROOT)}")
+    parser.add_argument("--only", default="", help="parts, with commas: client, history, ...")
+    parser.add_argument("--corpora", type=Path, help="where the large stores are, or are built")
+    parser.add_argument("--messages", type=int, default=history.MESSAGES, help="of the largest")
+    parser.add_argument("--llm", default=shutil.which("llm"), help="the program, if not on PATH")
     options = parser.parse_args()
-    rows = measure_all(options.rounds)
+    asked = Asked(
+        rounds=options.rounds,
+        only=frozenset(filter(None, options.only.split(","))),
+        corpora=options.corpora,
+        messages=options.messages,
+        llm=options.llm,
+    )
+    rows = measure_all(asked)
     page = render(rows, options.rounds)
     if options.write:
         PAGE.write_text(page)
