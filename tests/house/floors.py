@@ -22,12 +22,12 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("jobs",),
     ("server",),
     ("host",),
-    ("app",),
+    ("app", "rescue"),
 )
 LEVEL = {room: level for level, rooms in enumerate(FLOORS) for room in rooms}
 OPEN_TO_ALL_BUT_CORE = {"errors", "files"}
-CONTRACT_READERS = {"server", "host", "app", "config"}
-SETTINGS_READERS = {"host", "app", "config", "settings", "room_settings"}
+CONTRACT_READERS = {"server", "host", "app", "config", "rescue"}
+SETTINGS_READERS = {"host", "app", "config", "settings", "room_settings", "rescue"}
 CONTRACT = ("ask.protocol", "ask.paths")
 CLIENT_NEVER = {"trio", "pydantic", "httpx", "askd", "anyio"}
 CLIENT_ONLY_WHERE_USED = {"rich", "prompt_toolkit"}

@@ -34,6 +34,7 @@ UNTESTED_BY_NAME: dict[str, str] = {
 UNMIRRORED_TESTS: dict[str, str] = {
     "providers/test_overflow_table.py": "overflow.py and refusals.py, row by row",
     "store/test_crash.py": "the whole room, killed at any moment",
+    "store/recovery/test_killed.py": "rebuild.py and restore.py, killed at any step",
     "store/test_disk_faults.py": "the whole room on a disk that fails",
     "sessions/test_with_store.py": "sessions and jobs on the real log",
     "providers/codecs/test_official_anthropic.py": "the vendor's package beside the whole codec",
