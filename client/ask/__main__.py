@@ -59,6 +59,11 @@ def _run_fast(arguments: list[str]) -> object:
         from ask.fast import status
 
         return status.run_status(environ, as_json=as_json)
+    search = argv.read_search(arguments)
+    if search is not None:
+        from ask.fast.search import run_search
+
+        return run_search(search, environ)
     words = argv.read_prompt(arguments)
     if words is None:
         return None

@@ -12,19 +12,18 @@ from itertools import groupby
 from typing import Any, cast
 
 from ask.graphemes import find_width, fit, shorten
+from ask.hits import INDENT as INDENT
+from ask.hits import NAME_COLUMNS
+from ask.hits import NARROW_COLUMNS as NARROW_COLUMNS
+from ask.hits import SHORT_ID as SHORT_ID
+from ask.hits import name_conversation as name_conversation
 from ask.terminal import strip_controls
 from ask.transcript import Entry, Message, Unreadable, describe_blob, read_content
 
-SHORT_ID = 8
-"""Characters of an id that people see; enough to be unique among thousands."""
-NAME_COLUMNS = 28
 MODEL_COLUMNS = 28
-NARROW_COLUMNS = 8
-"""What a name or a model keeps on a narrow terminal; with less it says nothing."""
 CONTENT_LIMIT = 500
 """Characters of one message in `history show`; `--raw` shows all."""
 RULE = "=" * 80
-INDENT = "    "
 ROW_INDENT = "  "
 
 NO_CONVERSATIONS = 'No saved conversations.\nCreate one: ask "..."'
@@ -52,11 +51,6 @@ def name_model(model: str | None) -> str:
         return "unknown"
     provider, slash, name = model.partition("/")
     return f"{provider} ({name})" if slash else model
-
-
-def name_conversation(summary: Summary) -> str:
-    """The name a person gave, else the title, else that there is none."""
-    return str(summary.get("name") or summary.get("title") or "(untitled)")
 
 
 def find_columns(descriptor: int = 1) -> int | None:

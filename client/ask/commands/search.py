@@ -1,14 +1,14 @@
 """`ask history search`: what was said somewhere, the newest first, each hit with a piece of it.
 
-It lays out hits and looks for none: the daemon does, and says where in a piece
-the words stand. They are highlighted on a terminal only.
+It looks for nothing: the daemon does, and says where in a piece the words stand.
+They are highlighted on a terminal only. The plain forms never come here, where
+nothing is unusual: `ask.fast.search` takes them.
 """
 
 import json
 import os
-from collections.abc import Iterator, Sequence
-from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,30 +20,16 @@ from ask.commands.calls import (
     resolve,
 )
 from ask.commands.help import Command, Example
-from ask.commands.layout import (
-    INDENT,
-    NAME_COLUMNS,
-    NARROW_COLUMNS,
-    SHORT_ID,
-    find_columns,
-    name_conversation,
-)
+from ask.commands.layout import find_columns
 from ask.commands.usage import Since
 from ask.exits import DONE, FAILED, USAGE, Failed
-from ask.graphemes import find_width, fit
+from ask.hits import HITS, NOTHING, PAGE, lay_out_hits, say_more
 from ask.protocol import errors
-from ask.terminal import ControlFilter, strip_controls
 
 if TYPE_CHECKING:
     from ask.connection import Client
 
-HITS = 20
-"""What fits a screen; -n asks for more."""
-PAGE = 100
-"""Hits that the daemon answers at once."""
 ROLES = ("user", "assistant", "tool", "summary")
-NOTHING = "Nothing found."
-_BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 
 
 @click.command(
@@ -121,7 +107,7 @@ def search_command(
         click.echo(NOTHING, err=True)
         return FAILED
     if more:
-        click.echo(f"There is more: -n {2 * limit} shows twice as much.", err=True)
+        click.echo(say_more(limit), err=True)
     return DONE
 
 
@@ -136,40 +122,6 @@ def read_hits(client: "Client", asked: Map, limit: int) -> tuple[list[Map], bool
         cursor = page.get("next_cursor")
         if cursor is None or len(hits) >= limit:
             return hits, cursor is not None
-
-
-def lay_out_hits(hits: Sequence[Map], columns: int | None, *, styled: bool) -> list[str]:
-    """Two lines a hit: short id, name or title, time and role; and what was said."""
-    lines = []
-    for hit in hits:
-        at = datetime.fromtimestamp(hit["at"]).strftime("%Y-%m-%d %H:%M")
-        id, tail = str(hit["conversation_id"])[:SHORT_ID], f"{at}  {hit['role']}"
-        name = " ".join(strip_controls(name_conversation(hit)).split())
-        width = max(NAME_COLUMNS, find_width(name))
-        if columns is not None:
-            rest = find_width(f"{id}    {tail}")
-            width = max(NARROW_COLUMNS, min(NAME_COLUMNS, columns - rest))
-        lines += [f"{id}  {fit(name, width)}  {tail}", f"{INDENT}{_highlight(hit, styled=styled)}"]
-    return lines
-
-
-def _highlight(hit: Map, *, styled: bool) -> str:
-    """The piece that was said, without what a terminal would obey, the hits in bold."""
-    controls = ControlFilter()  # one for all: a sequence may begin before a hit and end in it
-    shown = []
-    for piece, is_hit in _split(str(hit["snippet"]), hit["marks"]):
-        text = controls.feed(piece)
-        shown.append(f"{_BOLD}{text}{_PLAIN}" if styled and is_hit and text else text)
-    return "".join(shown)
-
-
-def _split(text: str, marks: Sequence[Sequence[Any]]) -> Iterator[tuple[str, bool]]:
-    place = 0
-    for start, end in marks:
-        yield text[place:start], False
-        yield text[start:end], True
-        place = end
-    yield text[place:], False
 
 
 def _find_stored(client: "Client", text: str) -> str:

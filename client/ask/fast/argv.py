@@ -22,6 +22,9 @@ _FIRST_WIDE = "\u2e80"
 KEY_LENGTH = 128
 """The longest key of a prompt; the daemon takes no longer one."""
 
+HITS, SEARCH_LIMIT = 20, 100
+"""As `ask.hits.HITS` and `ask.hits.PAGE`."""
+
 _FLAGS = {
     "-c": "again",
     "--continue": "again",
@@ -133,6 +136,42 @@ def read_status(arguments: list[str]) -> bool | None:
     if arguments == ["daemon", "status", "--json"]:
         return True
     return None
+
+
+class Search:
+    """What `history search` is to look for; `limit` fits one answer of the daemon."""
+
+    __slots__ = ("limit", "rank", "text")
+
+    def __init__(self, text: str, limit: int, rank: bool) -> None:
+        self.text = text
+        self.limit = limit
+        self.rank = rank
+
+
+def read_search(arguments: list[str]) -> Search | None:
+    """Understand the plain forms of `history search`, or decline with None."""
+    if arguments[:2] != ["history", "search"]:
+        return None
+    words: list[str] = []
+    limit, rank = HITS, False
+    rest = iter(arguments[2:])
+    for token in rest:
+        if token == "--":
+            words.extend(rest)
+        elif token == "--rank":
+            rank = True
+        elif token in ("-n", "--limit"):
+            number = next(rest, "")
+            if not is_plain_number(number) or "." in number or int(number) > SEARCH_LIMIT:
+                return None
+            limit = int(number)
+        elif token[:1] == "-":
+            return None
+        else:
+            words.append(token)
+    text = " ".join(words)
+    return Search(text, limit, rank) if text.strip() else None
 
 
 def may_mention(text: str) -> bool:

@@ -3,29 +3,13 @@
 import json
 import subprocess
 import sys
-from typing import Any
 
 import pytest
 
 from ask.commands import search
-from ask.commands.search import lay_out_hits
 from tests.client.commands.conftest import Ask
 from tests.client.commands.fake_daemon import NOW, FakeDaemon
-
-
-def hit(snippet: str = "the red fox", **fields: Any) -> dict[str, Any]:
-    return {
-        "conversation_id": "1f2e3d4c-0000",
-        "name": None,
-        "title": "Foxes",
-        "seq": 7,
-        "at": NOW,
-        "role": "assistant",
-        "item_id": "t.1",
-        "snippet": snippet,
-        "marks": [[4, 7], [8, 11]],
-        **fields,
-    }
+from tests.fakes.hits import make_hit as hit
 
 
 def test_a_hit_is_two_lines(daemon: FakeDaemon, ask: Ask) -> None:
@@ -96,37 +80,9 @@ def test_a_conversation_that_is_not_there_or_not_stored(daemon: FakeDaemon, ask:
     assert "in memory only" in result.err
 
 
-def test_hits_are_bold_on_a_terminal_only(
-    daemon: FakeDaemon, ask: Ask, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (_, plain) = lay_out_hits([hit()], None, styled=False)
-    (_, bold) = lay_out_hits([hit()], None, styled=True)
-    assert plain == "    the red fox"
-    assert bold == "    the \x1b[1mred\x1b[0m \x1b[1mfox\x1b[0m"
+def test_nothing_is_bold_where_there_is_no_terminal(daemon: FakeDaemon, ask: Ask) -> None:
     daemon.hits = [hit()]
     assert "\x1b" not in ask("history", "search", "fox").out
-
-
-def test_nothing_that_a_terminal_would_obey_comes_out_of_a_snippet() -> None:
-    text = "an \x1b[31mred\x1b]0;title\x07 \x9b2Jfox \u202e"
-    start, fox = text.index("red"), text.index("fox")
-    wild = hit(text, title="\x1b[2Jt", marks=[[start, start + 3], [fox, fox + 3]])
-    (head, said) = lay_out_hits([wild], None, styled=True)
-    assert said == "    an \x1b[1mred\x1b[0m \x1b[1mfox\x1b[0m \\u202e"
-    assert "\x1b" not in head
-    # A sequence that begins before a hit and ends within it.
-    (_, said) = lay_out_hits([hit("a \x1b[31mb", marks=[[4, 8]])], None, styled=True)
-    assert said == "    a \x1b[1mb\x1b[0m"
-    (_, said) = lay_out_hits([hit("a\x1b[31m", marks=[[1, 6]])], None, styled=True)
-    assert said == "    a"
-
-
-def test_a_long_name_makes_room() -> None:
-    (head, _) = lay_out_hits([hit(title="long " * 20)], 60, styled=False)
-    assert len(head) <= 60
-    assert head.endswith("2026-01-01 00:00  assistant")
-    (head, _) = lay_out_hits([hit(title="long " * 20)], None, styled=False)
-    assert "long " * 19 in head, "in a pipe nothing is cut"
 
 
 def test_the_daemons_limit_is_known() -> None:

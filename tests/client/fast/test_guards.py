@@ -14,10 +14,13 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.daemon import FakeDaemon, Stage
+from tests.fakes.hits import make_hit
 
 ENTRY = "import sys; from ask.__main__ import main; main()"
 """What pip's script does; the script's own cost is pip's, and `python -c pass` has none."""
 MODULES_LIMIT = 8
+SEARCH_MODULES_LIMIT = 12
+"""Hits are laid out, for which it takes the widths of letters."""
 CALLS_LIMIT = 1.4
 HEAVY = ("click", "re", "typing", "enum", "socket", "json", "msgpack", "datetime", "dataclasses")
 HEAVY_TOO = ("functools", "signal", "select", "struct", "pathlib", "platformdirs", "ask.protocol")
@@ -83,6 +86,17 @@ def test_the_modules_are_few_and_light(lone_home: Path, words: tuple[str, ...]) 
     assert "ask.fast.codec" in more
     assert not more & {*HEAVY, *HEAVY_TOO}
     assert len(more) <= MODULES_LIMIT, sorted(more)
+
+
+def test_a_search_loads_little_more(lone_home: Path) -> None:
+    found = {"conversation/search": {"data": [make_hit()], "next_cursor": None}}
+    environ = environment(lone_home)
+    with FakeDaemon(lone_home, results=found):
+        loaded = list_modules(ENTRY, "history", "search", "fox", environ=environ)
+    more = loaded - list_modules("os._exit(0)", environ=environ)
+    assert "ask.fast.search" in more
+    assert not more & {*HEAVY, *HEAVY_TOO}
+    assert len(more) <= SEARCH_MODULES_LIMIT, sorted(more)
 
 
 def test_a_terminal_with_a_name_costs_no_module(lone_home: Path) -> None:
