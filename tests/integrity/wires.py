@@ -6,13 +6,14 @@ opened, so that a test costs milliseconds. The embedded model has no process her
 server is the strict OpenAI-Chat one, which is what it speaks.
 """
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, Literal, cast, get_args
 
 import httpx
+import trio
 from hypothesis import settings
 
 from askd.providers.base import Dialect, Endpoint, Progress
@@ -21,11 +22,14 @@ from askd.providers.local import PROVIDER, LocalConfig, LocalModel
 from askd.providers.models.limits import ModelConfig
 from askd.providers.models.registry import Models, ProviderConfig
 from askd.tools.base import Tool
-from tests.fakes.chat_answers import Answer, Status
+from tests.fakes.chat_answers import Answer, Status, chunk
+from tests.fakes.chat_answers import call as call_tool
+from tests.fakes.chat_answers import say as say_words
 from tests.fakes.chat_server import ChatServer
 from tests.fakes.log import FakeStore
 from tests.fakes.scripted_server import ScriptedServer
 from tests.fakes.sessions import Room, open_room
+from tests.fakes.vendor import Said
 from tests.fakes.vendors import VENDORS, VendorServer
 
 DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
@@ -35,7 +39,7 @@ WINDOW = 1_000_000
 
 COMPLETIONS = ("/chat/completions", "/responses", "/messages", "/api/chat")
 
-QUICKLY = settings(derandomize=True, deadline=None, max_examples=60)
+QUICKLY = settings(derandomize=True, deadline=None, max_examples=120)
 """The same cases each time, few enough for a room that is quick."""
 
 
@@ -61,6 +65,7 @@ class Line:
     Attributes:
         bodies: every completion request that arrived, whether it was let in or not.
         broken: answers to give in place of the server's, one per request.
+        hanging: requests are taken, and never answered.
     """
 
     dialect: Dialect
@@ -68,6 +73,17 @@ class Line:
     model: str
     bodies: list[bytes] = field(default_factory=list)
     broken: list[Status] = field(default_factory=list)
+    hanging: bool = False
+
+    def say(self, *, thought: str = "", call: tuple[str, str, str] | None = None) -> None:
+        """Answer the next request with a thought and a call: id, name, arguments."""
+        if isinstance(self.server, VendorServer):
+            texts = () if call else ("so",)
+            stop: Literal["calls", "end"] = "calls" if call else "end"
+            self.server.say(Said(texts=texts, thought=thought, call=call, stop=stop))
+            return
+        thinks = [chunk({"reasoning_content": thought})] if thought else []
+        self.server.script([*thinks, *(call_tool(*call) if call else say_words("so"))])
 
 
 @dataclass(slots=True)
@@ -100,6 +116,8 @@ class _Network(httpx.AsyncBaseTransport):
             line.bodies.append(body)
             if line.broken:
                 return _write_response(line.broken.pop(0), "application/json")
+            if line.hanging:
+                await trio.sleep_forever()
         headers = {name.lower(): value for name, value in request.headers.items()}
         answer = await line.server.answer_request(request.method, path, headers, body)
         return _write_response(answer, line.server.stream_type)
@@ -145,6 +163,7 @@ def lay_wires(*, key: str = "k") -> Iterator[Wires]:
         transport=Transport(mock=_Network(lines)),
         local_model=embedded,
         local=LocalConfig(context_tokens=WINDOW),
+        default_model="my-openai-chat/fake",
         providers=providers,
         models={line.model: ModelConfig(context_window=WINDOW) for line in lines.values()},
     )
@@ -164,7 +183,7 @@ def _configure(dialect: Dialect, base_url: str) -> ProviderConfig:
 
 @asynccontextmanager
 async def open_wired(
-    wires: Wires, store: FakeStore, *, tools: tuple[Tool, ...] = ()
+    wires: Wires, store: FakeStore, *, tools: Iterable[Tool] = ()
 ) -> AsyncIterator[Room]:
     """A room of sessions on this store, whose models are at the ends of the wires."""
     async with open_room(store=store, models=cast("Any", wires.models), tools=tools) as room:

@@ -223,8 +223,10 @@ def test_what_is_not_for_models_is_left_out() -> None:
     assert encode(*hidden, user("Hi")) == encode(user("Hi"))
 
 
-def test_output_without_its_call_is_left_out() -> None:
-    assert encode(user("Hi"), output("c")) == encode(user("Hi"))
+def test_output_without_its_call_is_not_repaired_here() -> None:
+    """What `heal` should have left out is refused by the server, and so is seen."""
+    (message,) = encode(user("Hi"), output("c"))
+    assert [block["type"] for block in message["content"]] == ["text", "tool_result"]
 
 
 def test_images_stand_ahead_of_the_words() -> None:

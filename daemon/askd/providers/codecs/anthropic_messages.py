@@ -3,7 +3,7 @@
 Pure. The array begins with the user and alternates. The results of a message's calls
 stand first in the single user message right behind it: Anthropic pairs by adjacency.
 No text block is empty, and an answer that the model is to go on with ends without
-white space. Items must have been healed; an output without its call is left out here.
+white space. Items must have been healed.
 
 Thinking goes back only where Anthropic needs it, in the exchange of calls and results
 that the request goes on with, and only to the provider and the model that it came from.
@@ -31,7 +31,7 @@ from askd.core.pairs import fit_name
 from askd.providers.base import OPENING
 from askd.providers.codecs.images import split_images
 from askd.providers.codecs.lenient import Json, parse_arguments
-from askd.providers.codecs.sent_calls import PLAIN_IDS, SentIds
+from askd.providers.codecs.sent_calls import PLAIN_IDS, SentIds, fit_call_id
 
 THINKING = ("thinking", "redacted_thinking")
 """The types of block that carry reasoning, and of the raw reasoning that this dialect knows."""
@@ -120,9 +120,8 @@ class _Conversation:
         return [raw for raw in raws if raw.get("type") in THINKING]
 
     def _add_output(self, item: ToolOutput) -> None:
-        wire_id = self._ids.answer(item.call_id)
-        if wire_id is None:
-            return
+        # One that nobody asked for stays one that nobody asked for: it is not repaired here.
+        wire_id = self._ids.answer(item.call_id) or fit_call_id(item.call_id, PLAIN_IDS)
         block: Json = {"type": "tool_result", "tool_use_id": wire_id}
         content = self._encode_parts(item.parts)
         if content:
