@@ -23,7 +23,7 @@ from askd.core.events import (
     Unreadable,
 )
 from askd.core.items import Blob, ToolOutput, UserMessage
-from askd.store import changes, rollout_copies, rollout_files, rollout_pages
+from askd.store import changes, rollout_copies, rollout_files, rollout_pages, rollouts
 from tests.core.values import BODIES
 from tests.store.builders import answer, finish, note, prompt
 from tests.store.rollout_desk import FOREIGN, Crash, Desk, MortalOs
@@ -295,7 +295,7 @@ def test_an_offset_is_not_stored_over_a_reset(desk: Desk) -> None:
     desk.mirror()
     synced = desk.copies.sync()
     desk.reset()
-    saved = desk.commit(rollout_copies.rollouts.save_offsets(synced.offsets))
+    saved = desk.commit(rollouts.save_offsets(synced.offsets))
     assert desk.copies.confirm(synced.offsets, saved) == ["c"]
     row = desk.row()
     assert row is not None
@@ -334,7 +334,7 @@ def test_a_prompt_is_told_whole_when_its_turn_begins_after_a_restart(desk: Desk)
 
 
 def is_said(record: dict[str, Any]) -> bool:
-    return record["type"] == "event_msg" and record["payload"]["type"] == "user_message"
+    return bool(record["type"] == "event_msg" and record["payload"]["type"] == "user_message")
 
 
 def test_another_directory_is_moved_to_with_what_codex_wrote(desk: Desk) -> None:

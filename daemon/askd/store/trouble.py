@@ -71,7 +71,8 @@ class Trouble:
 def describe(error: Exception, directory: Path) -> str:
     """What went wrong, for a person."""
     if isinstance(error, OSError):
-        where = error.filename or directory
+        # A second name is where a draft was to go, and the one that people know.
+        where = error.filename2 or error.filename or directory
         return f"Rollouts cannot be written: {where}: {error.strerror or error}."
     if isinstance(error, AskdError):
         return f"Rollouts cannot be written: {error.message}"
