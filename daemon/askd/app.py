@@ -35,6 +35,7 @@ from askd.places import find_cache, find_places
 from askd.providers.credentials.auth import Auth
 from askd.providers.models.registry import Models
 from askd.providers.redact import KnownSecrets
+from askd.redaction import Redaction
 from askd.room_settings import read_keep, read_local, read_models, read_providers
 from askd.server import wire
 from askd.server.house import House
@@ -51,6 +52,7 @@ from askd.signals import watch_signals
 from askd.store.backups import Backups
 from askd.store.memory import MemoryLog
 from askd.store.queries import Reader
+from askd.store.redacting import RedactingLog
 from askd.store.scrubber import Scrubber
 from askd.store.writer import Writer
 from askd.systemd import Notifier, find_activated_socket, find_notifier
@@ -192,8 +194,10 @@ class Application:
             title_mode=lambda: self._host.settings.title,
             turns=trio.CapacityLimiter(TURNS_LIMIT),
         )
+        self._redaction = Redaction(secrets, is_on=lambda: self._host.settings.history.redact_keys)
+        redacting = RedactingLog(self._writer, find_hide=self._redaction.find_hide)
         self._sessions = Sessions(
-            log=self._writer,
+            log=redacting,
             memory=self._memory,
             reader=self._reader,
             means=means,
@@ -211,7 +215,7 @@ class Application:
             now=time.time,
         )
         self._worker = Worker(
-            self._writer, kinds=make_kinds(self._sessions), now=time.time, chance=random.random
+            redacting, kinds=make_kinds(self._sessions), now=time.time, chance=random.random
         )
 
     def _apply(self, settings: Settings) -> None:
@@ -264,7 +268,7 @@ class Application:
         return House(
             identity=self._identity,
             sessions=self._sessions,
-            admission=Admission(self._sessions, new_id=_new_id),
+            admission=Admission(self._sessions, new_id=_new_id, learn=self._redaction.learn),
             reader=self._reader,
             models=self._models,
             host=self._host,

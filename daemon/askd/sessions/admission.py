@@ -92,11 +92,21 @@ class Accepted:
 
 
 class Admission:
-    """Accepts prompts for the sessions of a daemon. `new_id` makes UUIDs."""
+    """Accepts prompts for the sessions of a daemon.
 
-    def __init__(self, sessions: Sessions, *, new_id: Callable[[], str]) -> None:
+    `new_id` makes UUIDs; `learn` hears of every key that a caller lends, before it is used.
+    """
+
+    def __init__(
+        self,
+        sessions: Sessions,
+        *,
+        new_id: Callable[[], str],
+        learn: Callable[[str], None] = lambda key: None,
+    ) -> None:
         self._sessions = sessions
         self._new_id = new_id
+        self._learn = learn
 
     async def accept(self, prompt: Prompt) -> Accepted:
         """Store a prompt, and return once it is.
@@ -120,6 +130,9 @@ class Admission:
             return await self._repeat(prompt, known)
 
     async def _accept(self, prompt: Prompt) -> Accepted:
+        for name, key in prompt.secrets.items():
+            if name.lower() not in PROXY_NAMES:
+                self._learn(key)
         _check_parts(prompt)
         if prompt.options.answer_schema is not None:
             check_schema(prompt.options.answer_schema)

@@ -58,7 +58,7 @@ class Scrubbed:
 class Plan:
     """What is to be written of one conversation."""
 
-    events: list[tuple[int, str | bytes]] = field(default_factory=list)
+    events: dict[int, str | bytes] = field(default_factory=dict)  # by seq
     blobs: dict[str, bytes] = field(default_factory=dict)  # by the old digest
     renamed: dict[str, tuple[str, int]] = field(default_factory=dict)  # digest and size by it
     row: tuple[str | None, str | None, str | None] = (None, None, None)  # name, title, model
@@ -165,8 +165,7 @@ def make_plan(connection: sqlite3.Connection, conversation_id: str, scrub: Scrub
 def _take(plan: Plan, seq: int, body: str, rewrite: Rewrite) -> None:
     changed = _rewrite_body(body, rewrite)
     if changed != body:
-        plan.events = [each for each in plan.events if each[0] != seq]
-        plan.events.append((seq, _encode(changed)))
+        plan.events[seq] = _encode(changed)
 
 
 def _plan_title(

@@ -109,12 +109,12 @@ def _carry_out(connection: sqlite3.Connection, conversation_id: str, plan: Plan)
             "SELECT seq FROM search_rows WHERE conversation_id = ?", (conversation_id,)
         )
     }
-    seqs = [seq for seq, _ in plan.events if seq in indexed]
+    seqs = [seq for seq in plan.events if seq in indexed]
     forget_events(connection, conversation_id, seqs)
     _write_blobs(connection, conversation_id, plan)
     connection.executemany(
         "UPDATE events SET body = ? WHERE conversation_id = ? AND seq = ?",
-        [(body, conversation_id, seq) for seq, body in plan.events],
+        [(body, conversation_id, seq) for seq, body in plan.events.items()],
     )
     if plan.row_changed:
         connection.execute(
