@@ -134,8 +134,8 @@ class Conversation:
 
     @property
     def in_doubt(self) -> bool:
-        """Whether a turn without an end may have had one that cannot be read."""
-        return any(self.turns[turn_id].in_doubt for turn_id in self.unfinished)
+        """Whether a turn without an end must have had one, or may have, that cannot be read."""
+        return bool(self._withdrawn) or any(self.turns[id].in_doubt for id in self.unfinished)
 
     @property
     def needs_recovery(self) -> bool:

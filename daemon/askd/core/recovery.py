@@ -111,7 +111,7 @@ def _plan_turn(
     turn_id = record.prompt.turn_id
     last = record.last
     if not record.attempt:
-        if record.in_doubt:
+        if record.in_doubt or record.withdrawn:
             return Close(turn_id, (_end_unstarted(record),))
         return _with_secrets(record, RunIt(turn_id))
     if isinstance(last, QuestionAsked) and _is_open(last, conversation) and not record.in_doubt:
