@@ -15,6 +15,7 @@ import sys
 import time
 import uuid
 from collections.abc import Sequence
+from pathlib import Path
 
 import trio
 
@@ -26,7 +27,8 @@ from askd.config import Environment, read_environment, read_settings
 from askd.core import outcome
 from askd.core.events import Event
 from askd.errors import AskdError, find_leaves
-from askd.host import Daemon, find_installed_version
+from askd.host import Daemon
+from askd.idleness import leave_when_idle
 from askd.jobs.kinds import make_kinds
 from askd.jobs.worker import Worker
 from askd.logs import configure_log
@@ -51,20 +53,18 @@ from askd.settings import Settings
 from askd.signals import watch_signals
 from askd.store.backups import Backups
 from askd.store.memory import MemoryLog
+from askd.store.mirror import Mirror
 from askd.store.queries import Reader
 from askd.store.redacting import RedactingLog
 from askd.store.scrubber import Scrubber
 from askd.store.writer import Writer
-from askd.systemd import Notifier, find_activated_socket, find_notifier
+from askd.systemd import Notifier, feed_watchdog, find_activated_socket, find_notifier
 from askd.tools.registry import Registry
 
 DRAIN_S = 20.0
 """How long running turns may take to end after SIGTERM; the unit's TimeoutStopSec is above it."""
 TURNS_LIMIT = 64
 """Turns that run at once; the others wait in their queues."""
-IDLE_EXIT_S = 600.0
-"""A socket-activated daemon with nothing to do leaves after this long: systemd starts it again."""
-IDLE_LOOK_S = 2.0
 
 log = logging.getLogger("askd")
 
@@ -165,7 +165,18 @@ class Application:
         self._reader = Reader(paths.database)
         self._memory = MemoryLog(observe=self._observe, now=time.time)
         self._writer = Writer(
-            paths.database, observe=self._observe, now=time.time, boot_id=identity.boot_id
+            paths.database,
+            observe=self._observe_stored,
+            now=time.time,
+            boot_id=identity.boot_id,
+            rewritten=lambda: self._mirror.look(),
+        )
+        self._mirror = Mirror(
+            self._writer,
+            database=paths.database,
+            data=paths.data,
+            archive=paths.archive,
+            version=__version__,
         )
         self._models = Models(
             environ=environment.keys,
@@ -229,10 +240,20 @@ class Application:
             aliases=settings.aliases,
             local_only=settings.local_only,
         )
+        rollouts = settings.rollouts
+        self._mirror.configure(
+            enabled=rollouts.enabled,
+            directory=Path(rollouts.directory or self._environment.paths.rollouts),
+        )
 
     def _observe(self, events: Sequence[Event]) -> None:
         self._sessions.observe(events)
         self._worker.observe(events)
+
+    def _observe_stored(self, events: Sequence[Event]) -> None:
+        """The same for what is on the disk: what is ephemeral has no file."""
+        self._observe(events)
+        self._mirror.observe(events)
 
     async def run(self, ownership: Ownership, *, is_activated: bool) -> None:
         """Start every room, announce, serve until asked to stop, and leave in order."""
@@ -247,17 +268,24 @@ class Application:
                 rooms.start_soon(self._sessions.recover)
                 await rooms.start(self._worker.run)
                 rooms.start_soon(self._retention.run)
+                rooms.start_soon(self._mirror.run)
                 rooms.start_soon(self._host.watch_config)
                 await rooms.start(watch_signals, self._host.reload, self._host.stop, DRAIN_S)
-                rooms.start_soon(self._feed_watchdog)
+                rooms.start_soon(feed_watchdog, self._notifier, self._writer.ping)
                 rooms.start_soon(
-                    functools.partial(self._leave_when_idle, is_activated=is_activated)
+                    functools.partial(
+                        leave_when_idle,
+                        self._is_needed,
+                        self._host.stop,
+                        is_activated=is_activated,
+                    )
                 )
                 ownership.announce(self._note())
                 rooms.start_soon(self._reception.run, self._door, self._make_house())
                 self._notifier.ready()
                 log.info("Ready: pid=%d, socket=%s", self._identity.pid, self._door.address)
                 await self._leave(ownership, await self._host.wait_stop())
+                await self._mirror.finish()
                 rooms.cancel_scope.cancel()
             await self._writer.close()
             self._reader.close()
@@ -306,32 +334,6 @@ class Application:
             protocol=identity.protocol,
             version=identity.version,
         )
-
-    async def _feed_watchdog(self) -> None:
-        """Say that we live, as long as the log answers: a wedged disk is worth a restart."""
-        period_s = self._notifier.watchdog_s
-        if period_s is None:
-            return
-        while True:
-            with trio.move_on_after(period_s / 2) as waited:
-                await self._writer.ping()
-            if not waited.cancelled_caught:
-                self._notifier.watchdog()
-            await trio.sleep(period_s / 2)
-
-    async def _leave_when_idle(self, *, is_activated: bool) -> None:
-        """Make way when nobody needs us: to systemd, which starts us again, or to a newer askd."""
-        idle_since = trio.current_time()
-        while True:
-            await trio.sleep(IDLE_LOOK_S)
-            if await self._is_needed():
-                idle_since = trio.current_time()
-            elif is_activated and trio.current_time() - idle_since >= IDLE_EXIT_S:
-                log.info("Idle for %d s: leaving.", IDLE_EXIT_S)
-                return self._host.stop(0.0)
-            elif (installed := find_installed_version()) not in (None, __version__):
-                log.info("askd %s is installed now: leaving, the next client starts it.", installed)
-                return self._host.stop(0.0)
 
     async def _is_needed(self) -> bool:
         return bool(
