@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from ask.commands import search
+from ask import hits
 from tests.client.commands.conftest import Ask
 from tests.client.commands.fake_daemon import NOW, FakeDaemon
 from tests.fakes.hits import make_hit as hit
@@ -87,7 +87,7 @@ def test_nothing_is_bold_where_there_is_no_terminal(daemon: FakeDaemon, ask: Ask
 
 def test_the_daemons_limit_is_known() -> None:
     """More than a page at once would be answered with a page."""
-    assert search.PAGE == 100
+    assert hits.PAGE == 100
 
 
 def test_a_search_loads_no_shapes_of_the_wire_and_no_command_but_its_own() -> None:
