@@ -60,6 +60,26 @@ async def test_what_is_no_text_is_refused_by_name() -> None:
         await resolve(UserMessage("u", (Blob("junk", 2, "application/pdf"),)))
 
 
+@pytest.mark.parametrize(
+    "blob",
+    [
+        Blob("junk", 2, "application/pdf"),
+        Blob("gone", 2, "text/plain", "notes.txt"),
+        Blob("gone", 2, "image/png"),
+    ],
+)
+async def test_what_is_lost_or_no_text_does_not_keep_a_conversation_from_going_on(
+    blob: Blob,
+) -> None:
+    spoken = UserMessage("u", (blob, Text("what?")))
+    with pytest.raises((Refused, NotFound)):
+        await resolve(spoken)
+    named = Text(f"[{blob.media_type}, 2 bytes, not shown]", blob.name)
+    assert await resolve(spoken, asked="later") == Contents(
+        [UserMessage("u", (named, Text("what?")))]
+    )
+
+
 async def test_a_model_that_cannot_see() -> None:
     spoken = UserMessage("u", (CAT, Text("what?")))
     with pytest.raises(Refused, match=r"test/small cannot see images\."):

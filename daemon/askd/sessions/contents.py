@@ -1,8 +1,9 @@
 """Contents: what the blobs in a context hold, as a model takes it.
 
 Text becomes text again; images stay where they are, with their content beside
-them. What a model cannot take is refused if it was asked about just now, and
-named in place of being shown if it is from earlier: another model saw it.
+them. What a model cannot take, or what is lost, is refused if it was asked about
+just now, and named in place of being shown if it is from earlier: another model
+saw it, and nothing in a conversation's past may keep it from going on.
 """
 
 from collections.abc import Awaitable, Callable, Sequence, Set
@@ -10,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from askd.core.images import IMAGE_TYPES
 from askd.core.items import AssistantMessage, Blob, Item, Part, Text, ToolOutput, UserMessage
-from askd.errors import Refused
+from askd.errors import NotFound, Refused
 from askd.providers.base import Model
 
 ReadBlob = Callable[[str], Awaitable[bytes]]
@@ -30,8 +31,8 @@ async def resolve_blobs(
     """Read every blob of the items; `asked`: the ids of those that the turn is about.
 
     Raises:
-        Refused: one is no text, or an image that was asked about and the model cannot see.
-        NotFound: one is not there any more.
+        Refused: one that was asked about is no text, or an image that the model cannot see.
+        NotFound: one that was asked about is not there any more.
     """
     found = Contents([])
     for item in items:
@@ -87,23 +88,26 @@ async def _resolve(
 ) -> Part:
     if isinstance(part, Text):
         return part
-    if part.media_type not in IMAGE_TYPES:
-        return await _read_text(part, read_blob)
-    if model.manners.images is not False:
-        found.images[part.sha256] = await read_blob(part.sha256)
-        return part
-    if is_asked:
-        raise Refused(explain_blindness(model))
-    return _stand_in(part)
+    is_image = part.media_type in IMAGE_TYPES
+    if is_image and model.manners.images is False:
+        if is_asked:
+            raise Refused(explain_blindness(model))
+        return _stand_in(part)
+    try:
+        content = await read_blob(part.sha256)
+        if not is_image:
+            return Text(content.decode("utf-8"), part.name)
+    except (NotFound, UnicodeDecodeError) as error:
+        if not is_asked:
+            return _stand_in(part)
+        if isinstance(error, NotFound):
+            raise
+        name = part.name or "An attachment"
+        raise Refused(f"{name} is no text ({part.media_type}).") from None
+    found.images[part.sha256] = content
+    return part
 
 
 def _stand_in(part: Blob) -> Text:
     """What is said of content in place of the content."""
     return Text(f"[{part.media_type}, {part.bytes} bytes, not shown]", part.name)
-
-
-async def _read_text(part: Blob, read_blob: ReadBlob) -> Text:
-    try:
-        return Text((await read_blob(part.sha256)).decode("utf-8"), part.name)
-    except UnicodeDecodeError:
-        raise Refused(f"{part.name or 'An attachment'} is no text ({part.media_type}).") from None
