@@ -52,6 +52,7 @@ from askd.sessions.scrubs import Scrubs
 from askd.settings import Settings
 from askd.signals import watch_signals
 from askd.store.backups import Backups
+from askd.store.checkup import Checkup
 from askd.store.memory import MemoryLog
 from askd.store.mirror import Mirror
 from askd.store.queries import Reader
@@ -293,6 +294,7 @@ class Application:
         log.info("Stopped: pid=%d", self._identity.pid)
 
     def _make_house(self) -> House:
+        database = self._environment.paths.database
         return House(
             identity=self._identity,
             sessions=self._sessions,
@@ -302,7 +304,8 @@ class Application:
             host=self._host,
             auth=self._auth,
             scrubs=self._scrubs,
-            backups=Backups(self._environment.paths.database),
+            backups=Backups(database),
+            checkup=Checkup(database, surveyor=self._reader, mirrors=self._mirror),
             clients=self._reception.count_clients,
         )
 

@@ -34,6 +34,7 @@ from askd.store.log import Committed, Write
 from askd.store.memory import MemoryLog
 from askd.store.queries import ListPage, SearchPage, UsagePage
 from askd.tools.registry import Registry
+from tests.fakes.checkups import FakeCheckup
 from tests.fakes.log import FakeStore
 from tests.fakes.models import ScriptedModels
 from tests.fakes.scrubs import FakeScrubs
@@ -338,7 +339,9 @@ class EndOfStream(Exception):
 
 
 @asynccontextmanager
-async def open_server(*, models: ListedModels | None = None) -> AsyncIterator[Server]:
+async def open_server(
+    *, models: ListedModels | None = None, checkup: FakeCheckup | None = None
+) -> AsyncIterator[Server]:
     """Serve a house until the block ends; then everything is cancelled."""
     store, models, host = HouseStore(), models or ListedModels(), FakeHost()
     auth, backups = FakeSignIns(), KeptBackups()
@@ -374,6 +377,7 @@ async def open_server(*, models: ListedModels | None = None) -> AsyncIterator[Se
         auth=auth,
         scrubs=FakeScrubs(sessions),
         backups=backups,
+        checkup=checkup or FakeCheckup(),
     )
     # In it: the sessions and every connection. The end of the block ends them.
     async with trio.open_nursery() as nursery:

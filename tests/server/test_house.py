@@ -27,6 +27,7 @@ from askd.store.memory import MemoryLog
 from askd.store.queries import Reader
 from askd.store.writer import Writer
 from askd.tools.registry import Registry
+from tests.fakes.checkups import FakeCheckup
 from tests.fakes.house import IDENTITY, FakeHost, KeptBackups, ListedModels
 from tests.fakes.scrubs import FakeScrubs
 from tests.fakes.sign_ins import FakeSignIns
@@ -106,6 +107,7 @@ async def open_house(tmp_path: Path, models: ListedModels) -> AsyncIterator[Path
         auth=FakeSignIns(),
         scrubs=FakeScrubs(sessions),
         backups=KeptBackups(),
+        checkup=FakeCheckup(),
         clients=reception.count_clients,
     )
     door = open_door(tmp_path / "run" / "askd.sock")

@@ -693,6 +693,42 @@ class DaemonStatus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DamagedRecord:
+    """One conversation with records that cannot be read."""
+
+    conversation_id: str
+    unreadable: Annotated[int, "records that make no sense"]
+    lost: Annotated[int, "records that are not there: nothing can be added to it"]
+    first: Annotated[str, "the first of them, in words"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MirrorRecord:
+    """The files that mirror conversations."""
+
+    directory: Annotated[str | None, "none: they are not written"]
+    mirrored: Annotated[int, "conversations whose file holds all of them"]
+    behind: int
+    trouble: Annotated[str | None, "why something cannot be written"] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DaemonCheck:
+    problems: Annotated[list[str], "what is wrong with the database, in SQLite's words"]
+    strays: Annotated[int, "rows that refer to what is not there"]
+    conversations: int
+    records: Annotated[int, "events that were looked at"]
+    unreadable: Annotated[int, "events that make no sense"]
+    lost: Annotated[int, "events that are not there"]
+    damaged: Annotated[list[DamagedRecord], "the first 20 conversations with such events"]
+    complete: Annotated[bool, "there was time to look at everything"]
+    database_bytes: int
+    wal_bytes: Annotated[int, "of the write-ahead log"]
+    python: Annotated[str, "the version of Python"]
+    rollouts: Annotated[MirrorRecord | None, "none: nobody could say"] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DaemonStop:
     wait_s: Annotated[float, "how long running turns may take to end by themselves"] = 20.0
 
@@ -801,6 +837,9 @@ METHODS: dict[str, Method] = {
     "config/read": Method(ConfigRead, ConfigReadResult, "Read the settings that are in force."),
     "config/write": Method(ConfigWrite, ConfigReadResult, "Change one setting in the file."),
     "daemon/status": Method(Empty, DaemonStatus, "How the daemon is."),
+    "daemon/check": Method(
+        Empty, DaemonCheck, "Look whether everything that is stored can be read; takes seconds."
+    ),
     "daemon/drain": Method(
         DaemonStop, Done, "Accept no more prompts, let turns end, then exit. Frozen from version 1."
     ),

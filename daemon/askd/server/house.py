@@ -15,6 +15,7 @@ from askd.sessions.admission import Admission
 from askd.sessions.registry import Sessions
 from askd.sessions.scrubs import Scrubs
 from askd.store.backups import Backups
+from askd.store.checkup import Checkup
 from askd.store.queries import Reader
 
 
@@ -121,6 +122,7 @@ class House:
         identity: what `hello` answers.
         reader: reads what is committed, for listings and old pages.
         backups: the copies of the database that lie beside it.
+        checkup: looks whether all that is stored can be read.
         clients: how many connections have said hello.
     """
 
@@ -133,4 +135,5 @@ class House:
     auth: SignIns
     scrubs: Scrubs
     backups: Backups
+    checkup: Checkup
     clients: Callable[[], int]

@@ -2,6 +2,9 @@
 
 import pytest
 
+from askd.store.checkup import Health, Soundness
+from askd.store.surveys import Damaged, Survey
+from tests.fakes.checkups import FakeCheckup
 from tests.fakes.house import Refused, open_server
 
 
@@ -10,6 +13,31 @@ async def test_the_status_is_the_hosts() -> None:
         peer = await server.greet()
         status = await peer.call("daemon/status")
         assert (status["pid"], status["clients"], status["draining"]) == (42, 1, False)
+
+
+async def test_what_a_look_at_the_store_finds_is_told() -> None:
+    checkup = FakeCheckup()
+    async with open_server(checkup=checkup) as server:
+        peer = await server.greet()
+        found = await peer.call("daemon/check")
+        assert found["rollouts"] == {
+            "directory": "/r",
+            "mirrored": 2,
+            "behind": 0,
+            "trouble": None,
+        }
+        assert (found["problems"], found["complete"], found["records"]) == ([], True, 9)
+        damaged = Damaged(conversation_id="c", first="seq 2", unreadable=1)
+        checkup.health = Health(
+            soundness=Soundness(problems=["page 3"], strays=4),
+            survey=Survey(unreadable=1, damaged=[damaged], complete=True),
+            rollouts=None,
+        )
+        found = await peer.call("daemon/check")
+        assert (found["rollouts"], found["complete"], found["strays"]) == (None, False, 4)
+        assert found["damaged"] == [
+            {"conversation_id": "c", "first": "seq 2", "unreadable": 1, "lost": 0}
+        ]
 
 
 @pytest.mark.parametrize("method", ["drain", "stop"])

@@ -72,6 +72,7 @@ HANDLERS: dict[str, Handler] = {
     "config/read": daemon.read_config,
     "config/write": daemon.write_config,
     "daemon/status": daemon.status,
+    "daemon/check": daemon.check,
     "daemon/drain": daemon.drain,
     "daemon/stop": daemon.stop,
 }

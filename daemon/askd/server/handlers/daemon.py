@@ -1,14 +1,20 @@
 """The daemon itself: how it is, its end, its settings."""
 
+import platform
+
 from ask.protocol.messages import (
     ConfigRead,
     ConfigReadResult,
     ConfigWrite,
+    DaemonCheck,
     DaemonStatus,
     DaemonStop,
+    DamagedRecord,
     Done,
     Empty,
+    MirrorRecord,
 )
+from askd.server import wire
 from askd.server.handlers.models import check_model
 from askd.server.house import House
 from askd.server.peer import Peer
@@ -20,6 +26,26 @@ WAIT_LIMIT_S = 3600.0
 async def status(house: House, peer: Peer, params: Empty) -> DaemonStatus:
     """How the daemon is."""
     return await house.host.status(clients=house.clients())
+
+
+async def check(house: House, peer: Peer, params: Empty) -> DaemonCheck:
+    """Look at all that is stored; nothing is repaired."""
+    health = await house.checkup.check()
+    sound, survey = health.soundness, health.survey
+    return DaemonCheck(
+        problems=sound.problems,
+        strays=sound.strays,
+        conversations=sound.conversations,
+        records=survey.records,
+        unreadable=survey.unreadable,
+        lost=survey.lost,
+        damaged=[wire.describe(DamagedRecord, each) for each in survey.damaged],
+        complete=sound.complete and survey.complete,
+        database_bytes=sound.database_bytes,
+        wal_bytes=sound.wal_bytes,
+        python=platform.python_version(),
+        rollouts=None if health.rollouts is None else wire.describe(MirrorRecord, health.rollouts),
+    )
 
 
 async def drain(house: House, peer: Peer, params: DaemonStop) -> Done:
