@@ -36,7 +36,7 @@ from askd.core.items import (
 )
 from askd.core.outcome import Outcome
 from askd.core.pairs import find_faults
-from askd.core.tokens import ITEM_TOKENS, estimate_tokens
+from askd.core.tokens import measure, measure_request, measure_system
 from tests.core.turn_world import accept, record
 from tests.core.values import logs
 
@@ -161,11 +161,14 @@ def test_a_cleared_view() -> None:
     assert ids(see(*before, clear, turn_id="t")) == ["now.0", "t.0", "t.1"]
 
 
-def test_tokens_hold_the_system_prompt() -> None:
+def test_its_size_holds_the_system_prompt_and_the_tools() -> None:
     without, within = see(), see(system="Be brief.")
-    assert without.tokens == estimate_tokens(without.items) == ITEM_TOKENS + 2
+    items = [measure(item) for item in without.items]
+    assert without.measure() == measure_request(items, system=None)
     assert within.system == "Be brief."
-    assert within.tokens == without.tokens + ITEM_TOKENS + 3
+    assert within.measure() == without.measure() + measure_system("Be brief.")
+    tool = {"name": "read", "description": "Reads.", "parameters": {"type": "object"}}
+    assert within.measure([tool]).tokens > within.measure().tokens + 10
 
 
 @given(logs())

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import trio
 
+from askd.core.calibration import Rates
 from askd.core.events import Event
 from askd.errors import NotFound, StaleFence, StorageFailed
 from askd.store.job_rows import JobEnd
@@ -50,6 +51,7 @@ class FakeStore(Log):
         observe: who hears of commits; the daemon that is running.
         boot_id: that daemon's.
         writes: every write that was committed.
+        rates: what is kept of each model's counting.
         mended: how often the index of words was to be built anew.
         expired: what was removed for its age, and whether to the archive.
     """
@@ -66,6 +68,7 @@ class FakeStore(Log):
         self.jobs: dict[str, JobState] = {}
         self.terminals: dict[str, str] = {}
         self.saved: list[Partial] = []
+        self.rates: dict[str, Rates] = {}
         self.mended = 0
         self.expired: list[tuple[str, bool]] = []
         self._committing: Write | None = None
@@ -143,7 +146,7 @@ class FakeStore(Log):
         for row in rows:
             if text in (row.id, row.name):
                 return row
-        found = [row for row in rows if len(text) >= 4 and row.id.startswith(text)]
+        found = [row for row in rows if len(text) >= 4 and row.id.startswith(text.lower())]
         if len(found) == 1:
             return found[0]
         raise NotFound(

@@ -137,6 +137,8 @@ class ScriptedModels:
         manners, price: of every model; `blind` names those that cannot see.
         guessed: the window is a guess.
         usage: what each answer is said to have taken.
+        counts: what is answered to whoever asks for a count; an event: nothing, until it is set.
+        counted: the requests that were to be counted.
     """
 
     script: Script = echo
@@ -154,6 +156,8 @@ class ScriptedModels:
     blind: tuple[str, ...] = ()
     guessed: bool = False
     usage: Usage = USAGE
+    counts: int | Exception | trio.Event | None = None
+    counted: list[ModelRequest] = field(default_factory=list)
 
     async def resolve(self, name: str | None, caller: Caller) -> Model:
         """The model of that name; the first if none is asked for."""
@@ -176,6 +180,17 @@ class ScriptedModels:
             price=self.price,
             why=None if name else "the only one there is",
         )
+
+    async def count(self, model: Model, request: ModelRequest, caller: Caller) -> int | None:
+        """What `counts` says of the request, as a server that counts would."""
+        await trio.lowlevel.checkpoint()
+        self.counted.append(request)
+        if isinstance(self.counts, Exception):
+            raise self.counts
+        if isinstance(self.counts, trio.Event):
+            await self.counts.wait()
+            return None
+        return self.counts
 
     @asynccontextmanager
     async def stream(

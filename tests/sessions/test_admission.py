@@ -115,7 +115,7 @@ async def test_refusals_before_acceptance() -> None:
         assert await refuse(room, NotFound, target=Target("session", "x")) != ""
         assert await refuse(room, NotFound, target=Target("id", "x")) == "conversation_not_found"
         assert await refuse(room, UnknownModel, options=TurnOptions(model="x")) == "unknown_model"
-        assert await refuse(room, TooLarge, "x" * 3200) == "overflow"
+        assert await refuse(room, TooLarge, "word " * 1000) == "overflow"
         sound = Blob("sha", 1, "audio/wav")
         assert await refuse(room, RequestError, parts=[sound]) == "bad_params"
         drawing = Blob("sha", 6, "image/svg+xml")
@@ -137,12 +137,12 @@ async def test_refusals_before_acceptance() -> None:
 
 async def test_a_prompt_that_alone_exceeds_the_window_is_refused_with_the_numbers() -> None:
     async with open_room(models=ScriptedModels(window=1000, reserved=200)) as room:
-        fits = "x" * ((800 - 4) * 4)
+        fits = ", ".join(["word"] * 483)
         await room.finish(await room.ask(fits))
         with pytest.raises(
             TooLarge, match=r"about 801 tokens.* window of 1000, 200 of it"
         ) as caught:
-            await room.ask(fits + "x")
+            await room.ask(f"{fits}, word")
         assert caught.value.code == OVERFLOW
         with pytest.raises(TooLarge):
             await room.ask(fits, options=TurnOptions(system="x"))
@@ -171,7 +171,7 @@ async def test_images_and_schemas_count_against_the_window() -> None:
         with pytest.raises(TooLarge, match="about 16"):
             await room.ask(parts=[picture], blobs={"sha": JPEG})
         # One that the model is only told of takes part of its window.
-        schema = {"description": "x" * 4000}
+        schema = {"description": "x " * 2000}
         await room.finish(await room.ask(options=TurnOptions(answer_schema=schema)))
         room.models.manners = Manners(schema=False)
         with pytest.raises(TooLarge):

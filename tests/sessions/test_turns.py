@@ -19,8 +19,10 @@ from askd.core.events import (
 )
 from askd.core.items import AssistantMessage, Text, ToolOutput, join_text
 from askd.core.outcome import CUT, DONE, FAILED, OVERFLOW, STORAGE, TIME_LIMIT, Failure
+from askd.core.tokens import encode_size
 from askd.errors import Overflowed, Unavailable
 from askd.providers.base import CallDelta, Failed, ModelRequest, ReasoningDelta, Stopped
+from askd.sessions.budget import size_request
 from askd.sessions.hub import Progress, TurnUnsaved
 from askd.tools.base import Result
 from tests.fakes.log import FakeStore
@@ -68,11 +70,12 @@ async def test_a_turn_is_started_answered_and_finished_in_this_order() -> None:
             if isinstance(event.body, ItemAdded)
         ]
         bodies = [event.body for event in await room.store.load(accepted.session.id)][2:]
+        measured = encode_size(size_request(room.models.requests[0]))
         assert bodies == [
             SettingsChanged("test/small", "Be brief."),
             TurnStarted(turn, 1, "test/small"),
             ItemAdded(turn, message, 1),
-            CompletionFinished(turn, 1, "end", USAGE),
+            CompletionFinished(turn, 1, "end", USAGE, measured),
             TurnFinished(turn, "completed", DONE, USAGE),
         ]
         assert message == AssistantMessage(
@@ -203,13 +206,15 @@ async def test_a_model_that_is_gone_when_the_turn_starts_fails_the_turn(
 async def test_a_conversation_that_outgrew_its_window_names_tokens_window_and_ways_out() -> None:
     models = ScriptedModels(window=1000, reserved=200)
     async with open_room(models=models) as room:
-        accepted = await room.ask("x" * 2000)  # the prompt fits, prompt and answer do not fit twice
+        accepted = await room.ask(
+            "word " * 400
+        )  # the prompt fits, prompt and answer do not fit twice
         await room.finish(accepted)
-        again = await room.ask("y" * 400, target=to(accepted.session))
+        again = await room.ask("more " * 100, target=to(accepted.session))
         end = await room.finish(again)
         assert (end.outcome, end.code, end.reason) == ("failed", OVERFLOW, "overflow")
         assert end.message is not None
-        assert "about 1114 tokens" in end.message
+        assert "about 922 tokens" in end.message
         assert "1000" in end.message
         assert "`ask clear`" in end.message
         assert "`ask new`" in end.message

@@ -45,6 +45,7 @@ def test_a_fresh_database_has_every_table(fresh: sqlite3.Connection, path: Path)
         "blob_uses",
         "jobs",
         "rollouts",
+        "token_rates",
         "rollout_removals",
         "usage",
         "search_rows",

@@ -1,18 +1,20 @@
 """The context: what one completion sees of a conversation.
 
 All that can be seen, in its order (`sight`), with calls and outputs healed last,
-and about how many tokens that is. Nothing is cut to fit here: a context that is
-too long is the shell's to refuse.
+and how large that is. Nothing is cut to fit here: a context that is too long is the
+shell's to refuse.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
 from askd.core.conversation import Conversation
 from askd.core.items import Blob, Item, Part, Text
 from askd.core.pairs import Fault, heal
 from askd.core.sight import find_sight
-from askd.core.tokens import ITEM_TOKENS, estimate_tokens
+from askd.core.tokens import Size, measure, measure_request
 
 STDIN = "stdin"
 """The name of an attachment that came through standard input."""
@@ -23,14 +25,16 @@ class Context:
     """What a model will see. Blobs are still blobs.
 
     Attributes:
-        tokens: an estimate, system prompt included.
         faults: what was wrong with the calls and outputs before they were healed.
     """
 
     items: tuple[Item, ...]
     system: str | None
-    tokens: int
     faults: tuple[Fault, ...] = ()
+
+    def measure(self, tools: Sequence[Mapping[str, Any]] = ()) -> Size:
+        """How large a request of it is, with these tools."""
+        return measure_request(map(measure, self.items), system=self.system, tools=tools)
 
 
 def build_context(
@@ -43,10 +47,7 @@ def build_context(
     """
     sight = find_sight(conversation, turn_id)
     healed, faults = heal(sight.items)
-    tokens = estimate_tokens(healed)
-    if system:
-        tokens += ITEM_TOKENS + estimate_tokens(system)
-    return Context(items=healed, system=system, tokens=tokens, faults=tuple(faults))
+    return Context(items=healed, system=system, faults=tuple(faults))
 
 
 def render_parts(parts: tuple[Part, ...]) -> str:

@@ -52,6 +52,11 @@ class Usage:
     reasoning_tokens: int = 0
     cost_usd: float | None = None
 
+    @property
+    def counted_input(self) -> int:
+        """The input, or 0 where what was said of it contradicts itself."""
+        return 0 if self.cached_tokens > self.input_tokens else self.input_tokens
+
     def __add__(self, other: "Usage") -> "Usage":
         costs = [each for each in (self.cost_usd, other.cost_usd) if each is not None]
         return Usage(

@@ -4,6 +4,7 @@ Values only. Inputs say what has happened, commands what is to be done; the
 machine between them is `askd.core.turn`, which hands all of these names on.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from askd.core.events import Body
@@ -31,6 +32,7 @@ class CompletionEnded:
     """The model's answer is whole. `completion`, if given, says which one ended.
 
     `objection`: the answer will not do, and why; a sentence for the model and for people.
+    `measured`: the request's size by class of text.
     """
 
     message: AssistantMessage
@@ -38,6 +40,7 @@ class CompletionEnded:
     usage: Usage | None = None
     completion: int | None = None
     objection: str | None = None
+    measured: Mapping[str, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

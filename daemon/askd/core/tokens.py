@@ -1,17 +1,18 @@
 """Tokens, roughly: how much of a model's window something will take.
 
-An estimate without any model's vocabulary: four bytes of UTF-8 make a token,
-rounded up, and each item costs a little for its frame. Bytes and not code
-points, because one code point of Chinese or Japanese is about a token of its
-own and an emoji more: at three or four bytes each they count nearly that, where
-a quarter of the code points would be a quarter of the truth. English prose
-comes out about right, dense code and digits up to a third too low. It refuses
-to be exact: the server has the last word, and says so when a request is too
-long for it.
+A `Size` is what a text, an item or a whole request is made of, by class of text
+(`scripts`), and its sum is an estimate for a model that nothing is known of;
+`calibration` makes it one for the model that is asked. Each item costs a little
+for its frame, and so does a request. It refuses to be exact: the server has the
+last word, and says so when a request is too long for it.
 """
 
-from collections.abc import Iterable
-from typing import assert_never
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, assert_never
 
 from askd.core.items import (
     AssistantMessage,
@@ -28,74 +29,139 @@ from askd.core.items import (
     Unknown,
     UserMessage,
 )
+from askd.core.scripts import CLASSES, Class, measure_text
 
 BYTES_PER_TOKEN = 4
-"""What English text comes to with the vocabularies of the last years, rounded down."""
+"""Of text that is beside the log and was not read: what English comes to, rounded down."""
 ITEM_TOKENS = 4
 """Role and separators around a message in the common chat templates."""
 CALL_TOKENS = 8
 """The frame of a tool call: its id and the JSON around name and arguments."""
+TOOL_TOKENS = 12
+"""The frame of a tool's definition."""
+BASE_TOKENS = 8
+"""Around a whole request: what opens it, and what tells the model to answer."""
 IMAGE_TOKENS = 1600
 """The most that one image costs with the large providers; its bytes say nothing about it, for a
 picture of a page compresses to a few kilobytes."""
 
 
-def estimate_tokens(content: str | Item | Iterable[Item]) -> int:
-    """About how many tokens this is: a text, an item, or several."""
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Tokens of an ordinary vocabulary, a number for each of `scripts.CLASSES`."""
+
+    tokens_by_class: tuple[float, ...] = (0.0,) * len(CLASSES)
+
+    @property
+    def tokens(self) -> int:
+        """About how many tokens this is, for a model that nothing is known of."""
+        return math.ceil(sum(self.tokens_by_class))
+
+    def __add__(self, other: "Size") -> "Size":
+        return Size(tuple(map(float.__add__, self.tokens_by_class, other.tokens_by_class)))
+
+
+NOTHING = Size()
+
+
+def sum_sizes(sizes: Iterable[Size]) -> Size:
+    """All of them together."""
+    columns = zip(*(size.tokens_by_class for size in sizes), strict=True)
+    return Size(tuple(map(math.fsum, columns)) or NOTHING.tokens_by_class)
+
+
+def measure(content: str | Item | Iterable[Item]) -> Size:
+    """How large a text, an item, or several items are."""
     if isinstance(content, str):
-        return _of_text(content)
+        return Size(tuple(measure_text(content)))
     if isinstance(content, Iterable):
-        return sum(_of_item(item) for item in content)
+        return sum_sizes(map(_of_item, content))
     return _of_item(content)
 
 
-def _of_text(text: str) -> int:
-    # A lone surrogate cannot be encoded and counts as the `?` that takes its place.
-    size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
-    return _of_bytes(size)
+def measure_request(
+    items: Iterable[Size], *, system: str | None, tools: Sequence[Mapping[str, Any]] = ()
+) -> Size:
+    """How large a whole request is; `tools` as a request holds them."""
+    parts = [_of_class("base", float(BASE_TOKENS)), *items, measure_system(system)]
+    for tool in tools:
+        parts += [_frame(TOOL_TOKENS), measure(json.dumps(tool, ensure_ascii=False, default=str))]
+    return sum_sizes(parts)
 
 
-def _of_bytes(size: int) -> int:
-    return -(-size // BYTES_PER_TOKEN)
+def measure_system(system: str | None) -> Size:
+    """How large a system prompt is, frame included."""
+    return _frame(ITEM_TOKENS) + measure(system) if system else NOTHING
 
 
-def _of_item(item: Item) -> int:
+def estimate_tokens(content: str | Item | Iterable[Item]) -> int:
+    """About how many tokens this is, for a model that nothing is known of."""
+    return measure(content).tokens
+
+
+def encode_size(size: Size) -> dict[str, int]:
+    """The size as it is kept in an event: whole tokens by class, without those that round to 0."""
+    pairs = zip(CLASSES, size.tokens_by_class, strict=True)
+    return {each: round(tokens) for each, tokens in pairs if round(tokens)}
+
+
+def decode_size(data: Mapping[str, Any]) -> Size:
+    """A size that was kept; unknown classes and nonsense are passed over."""
+    found = (data.get(each) for each in CLASSES)
+    return Size(tuple(float(n) if isinstance(n, int) and 0 <= n < 10**9 else 0.0 for n in found))
+
+
+def _of_class(name: Class, tokens: float) -> Size:
+    place = CLASSES.index(name)
+    return Size((*NOTHING.tokens_by_class[:place], tokens, *NOTHING.tokens_by_class[place + 1 :]))
+
+
+@cache
+def _frame(tokens: int) -> Size:
+    return _of_class("frames", float(tokens))
+
+
+def _of_item(item: Item) -> Size:
     match item:
         case UserMessage(parts=parts):
-            return ITEM_TOKENS + _of_parts(parts)
+            return sum_sizes((_frame(ITEM_TOKENS), *map(_of_part, parts)))
         case AssistantMessage(parts=parts, reasoning=reasoning, calls=calls):
-            return ITEM_TOKENS + _of_parts(parts) + _of_reasoning(reasoning) + _of_calls(calls)
+            pieces = (*map(_of_part, parts), *_of_reasoning(reasoning), *map(_of_call, calls))
+            return sum_sizes((_frame(ITEM_TOKENS), *pieces))
         case ToolOutput(call_id=call_id, parts=parts):
-            return ITEM_TOKENS + _of_text(call_id) + _of_parts(parts)
+            return sum_sizes((_frame(ITEM_TOKENS), measure(call_id), *map(_of_part, parts)))
         case Summary(text=text):
-            return ITEM_TOKENS + _of_text(text)
+            return _frame(ITEM_TOKENS) + measure(text)
         case Notice() | Snapshot() | Unknown():
-            return 0  # never sent to a model
+            return NOTHING  # never sent to a model
     assert_never(item)
 
 
-def _of_parts(parts: tuple[Part, ...]) -> int:
-    return sum(_of_part(part) for part in parts)
-
-
-def _of_part(part: Part) -> int:
+def _of_part(part: Part) -> Size:
     match part:
         case Text(text=text, name=name):
-            return _of_text(text) + _of_name(name)
+            return measure(text) if name is None else measure(text) + _of_name(name)
         case Blob(bytes=size, media_type=media_type, name=name):
             is_image = media_type.startswith("image/")
-            return (IMAGE_TOKENS if is_image else _of_bytes(size)) + _of_name(name)
+            content = (
+                _of_class("images", float(IMAGE_TOKENS))
+                if is_image
+                else _of_class("words", size / BYTES_PER_TOKEN)
+            )
+            return content if name is None else content + _of_name(name)
     assert_never(part)
 
 
-def _of_name(name: str | None) -> int:
+def _of_name(name: str) -> Size:
     # Named twice: the frame around an attachment opens and closes.
-    return 0 if name is None else ITEM_TOKENS + 2 * _of_text(name)
+    size = measure(name)
+    return sum_sizes((_frame(ITEM_TOKENS), size, size))
 
 
-def _of_reasoning(reasoning: tuple[Reasoning, ...]) -> int:
-    return sum(_of_text(each.text) for each in reasoning)
+def _of_reasoning(reasoning: tuple[Reasoning, ...]) -> Iterable[Size]:
+    for each in reasoning:
+        yield _of_class("thoughts", math.fsum(measure_text(each.text)))
 
 
-def _of_calls(calls: tuple[ToolCall, ...]) -> int:
-    return sum(CALL_TOKENS + _of_text(c.call_id + c.name + c.arguments) for c in calls)
+def _of_call(call: ToolCall) -> Size:
+    return _frame(CALL_TOKENS) + measure(f"{call.call_id} {call.name} {call.arguments}")

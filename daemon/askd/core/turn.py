@@ -238,7 +238,7 @@ class Turn:
                 commands = self._add_answer(message, stop)
                 commands += self._judge(input, said_nothing=not commands)
                 body = CompletionFinished(self.turn_id, self._completion, stop, usage)
-                commands.append(Append(body))
+                commands.append(Append(replace(body, measured=input.measured)))
             case CompletionFailed(failure=failure, partial=partial):
                 commands = self._add_answer(partial, None)
                 self._answer = End("failed", failure.code, failure.reason, failure.message)

@@ -6,7 +6,7 @@ the bytes of the answer into stream events. Only `transport` opens a connection.
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from askd.core.items import Item
 from askd.core.outcome import Failure, Stop, Usage
@@ -175,6 +175,16 @@ class Codec(Protocol):
 
     def read_error(self, status: int, headers: Mapping[str, str], body: bytes) -> Exception:
         """The `ProviderError` that an answer with an error status means."""
+        ...
+
+
+@runtime_checkable
+class Counting(Protocol):
+    """What a codec has beside, if its servers count a request's tokens without answering it."""
+
+    def encode_count(self, request: ModelRequest) -> HttpCall | None:
+        """The call that asks for the count; its answer is JSON with `input_tokens`. None: this
+        server offers no such thing."""
         ...
 
 

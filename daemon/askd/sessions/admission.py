@@ -15,14 +15,15 @@ from askd.core.events import Body, ConversationCreated, PromptAccepted, TurnOpti
 from askd.core.images import IMAGE_TYPES, find_image_type
 from askd.core.items import Blob, Part, UserMessage
 from askd.core.outcome import NO_DAEMON
-from askd.core.tokens import estimate_tokens
+from askd.core.tokens import measure, measure_request
 from askd.errors import AskdError, Busy, RequestError, TooLarge
 from askd.providers.base import Caller, Model
-from askd.sessions.contents import explain_blindness, has_images
+from askd.sessions.budget import count_request, is_near, size_request
+from askd.sessions.contents import explain_blindness, has_images, resolve_blobs
 from askd.sessions.live import LiveSession
 from askd.sessions.offload import offload_bodies
 from askd.sessions.registry import Sessions
-from askd.sessions.requests import find_system
+from askd.sessions.requests import build_request, find_system
 from askd.sessions.schemas import check_schema
 from askd.sessions.targets import Target, ToCreate
 from askd.store import refusals
@@ -251,7 +252,7 @@ class Admission:
         if model.manners.images is False and has_images(prompt.parts):
             raise RequestError(explain_blindness(model))
         system = find_system(prompt.options.system, prompt.options, model)
-        tokens = estimate_tokens(UserMessage("", prompt.parts)) + estimate_tokens(system or "")
+        tokens = await self._count(prompt, system, model)
         limits = model.limits
         if tokens > limits.budget:
             raise TooLarge(
@@ -261,6 +262,36 @@ class Admission:
                 data={"tokens": tokens, "context_window": limits.context_window},
             )
         return model
+
+    async def _count(self, prompt: Prompt, system: str | None, model: Model) -> int:
+        """The prompt's tokens, with nothing before it; asked of the provider near the limit."""
+        means = self._sessions.means
+        said = UserMessage("", prompt.parts)
+        size = measure_request([measure(said)], system=system)
+        estimated = means.rates.estimate(model.name, size)
+        if not is_near(estimated, model):
+            return estimated
+
+        async def read_blob(sha256: str) -> bytes:
+            return prompt.blobs.get(sha256, b"")
+
+        contents = await resolve_blobs([said], read_blob, model=model, asked=frozenset())
+        request = build_request(
+            contents.items,
+            contents=contents,
+            system=system,
+            model=model,
+            options=prompt.options,
+            tools=(),
+        )
+        return await count_request(
+            request,
+            size_request(request),
+            model=model,
+            caller=prompt.caller,
+            models=means.models,
+            rates=means.rates,
+        )
 
 
 def _check_parts(prompt: Prompt) -> None:

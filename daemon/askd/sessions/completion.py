@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 import trio
 
 from askd.core import answers, pairs
-from askd.core.context import Context
 from askd.core.conversation import Conversation
 from askd.core.events import TurnOptions
 from askd.core.items import AssistantMessage
 from askd.core.outcome import FAILED, OVERFLOW, Failure
+from askd.core.tokens import encode_size
 from askd.core.turn import (
     CallModel,
     CompletionCancelled,
@@ -23,9 +23,10 @@ from askd.core.turn import (
     CompletionFailed,
     Input,
 )
-from askd.errors import AskdError, TooLarge, find_leaves
+from askd.errors import AskdError, find_leaves
 from askd.providers.assemble import Assembler
 from askd.providers.base import Caller, Model, ModelRequest
+from askd.sessions.budget import WAYS_OUT, check_budget, count_request, size_request
 from askd.sessions.contents import ReadBlob, resolve_blobs
 from askd.sessions.findings import report_request
 from askd.sessions.live import LiveSession
@@ -36,8 +37,6 @@ from askd.sessions.streaming import SAVE_BYTES, SAVE_INTERVAL_S, LiveText
 from askd.store.log import Partial
 
 log = logging.getLogger(__name__)
-
-WAYS_OUT = "Empty its view with `ask clear`, or begin another conversation with `ask new`."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +105,6 @@ class Completion:
             options=setting.options,
             model=model,
         )
-        check_budget(context, model)
         contents = await resolve_blobs(
             context.items, setting.read_blob, model=model, asked=setting.asked
         )
@@ -121,6 +119,12 @@ class Completion:
             options=setting.options,
             tools=self._means.tools.describe(),
         )
+        size = size_request(request)
+        rates, models = self._means.rates, self._means.models
+        tokens = await count_request(
+            request, size, model=model, caller=setting.caller, models=models, rates=rates
+        )
+        check_budget(tokens, model)
         async with trio.open_nursery() as nursery:  # the saver lives here, until the answer's end
             nursery.start_soon(self._save_now_and_then)
             await self._stream(request)
@@ -128,11 +132,14 @@ class Completion:
         answer = self._assembler
         if answer.failure is not None:
             return CompletionFailed(answer.failure, self._partial())
+        measured = encode_size(size)
+        rates.learn(model.name, measured, answer.usage)
         return CompletionEnded(
             answer.message(),
             answer.stop,
             add_cost(answer.usage, model),
             objection=self._find_objection(),
+            measured=measured if answer.usage is not None else None,
         )
 
     def _find_objection(self) -> str | None:
@@ -170,16 +177,6 @@ class Completion:
     def _partial(self) -> AssistantMessage | None:
         message = self._assembler.message()
         return message if message.parts or message.reasoning or message.calls else None
-
-
-def check_budget(context: Context, model: Model) -> None:
-    """Raise `TooLarge`, with tokens, window and ways out, if a request would not fit."""
-    limits = model.limits
-    if context.tokens > limits.budget:
-        raise TooLarge(
-            f"The conversation has about {context.tokens} tokens; {model.name} has a window of "
-            f"{limits.context_window}, {limits.reserved_output} of it for the answer. {WAYS_OUT}"
-        )
 
 
 def _describe(error: Exception) -> Failure:

@@ -4,15 +4,17 @@ The real ones are `store.queries.Reader` and `providers.models.registry.Models`;
 bring their own that keep the same promises.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 import trio
 
+from askd.core.calibration import Rates
 from askd.core.events import Event
 from askd.providers.base import Caller, Model, ModelRequest, StreamEvent
+from askd.sessions.rates import KnownRates
 from askd.store.log import KnownKey, Log, Partial
 from askd.store.projection import ConversationRow
 from askd.tools.registry import Registry
@@ -28,6 +30,10 @@ class ModelSource(Protocol):
 
     async def resolve(self, name: str | None, caller: Caller) -> Model:
         """The model of that name, or the default; raise a `ProviderError` with a sentence."""
+        ...
+
+    async def count(self, model: Model, request: ModelRequest, caller: Caller) -> int | None:
+        """The request's tokens as its provider counts them; None: it offers no such thing."""
         ...
 
     def stream(
@@ -72,6 +78,10 @@ class LogReader(SessionStore, Protocol):
         """The conversation that this terminal used last."""
         ...
 
+    async def token_rates(self) -> Mapping[str, Rates]:
+        """What is known of each model's counting, by its name."""
+        ...
+
     async def unfinished(self) -> list[str]:
         """The ids of conversations with a turn that was accepted and has not ended."""
         ...
@@ -95,3 +105,4 @@ class Means:
     title_mode: Callable[[], TitleMode]
     turns: trio.CapacityLimiter
     guessed: set[str] = field(default_factory=set)
+    rates: KnownRates = field(default_factory=KnownRates)

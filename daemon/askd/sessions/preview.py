@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from askd.core.context import Context
 from askd.core.events import TurnOptions
 from askd.core.items import Item
-from askd.core.tokens import ITEM_TOKENS, estimate_tokens
+from askd.core.tokens import measure, measure_system
 from askd.errors import ProviderError
 from askd.providers.base import Caller, Model
 from askd.sessions.contents import hide_images
 from askd.sessions.live import LiveSession
-from askd.sessions.needs import ModelSource
+from askd.sessions.needs import Means
 from askd.sessions.requests import find_context
 
 
@@ -32,22 +32,27 @@ class Preview:
 
     Attributes:
         context: of the turn that runs, else of the next in the queue, else of one to come.
+        tokens: of the whole request, as far as the model's answers have taught; a little more
+            than its items', for a request has a frame and tools.
         items: those of the context; blobs are still blobs.
     """
 
     context: Context
+    tokens: int
     items: tuple[SeenItem, ...]
     system_tokens: int
     model: Model | None
     note: str | None = None
 
 
-async def preview(session: LiveSession, caller: Caller, models: ModelSource) -> Preview:
+async def preview(session: LiveSession, caller: Caller, means: Means) -> Preview:
     """What the session's next request will hold, as far as it is known now."""
     options = _find_options(session)[1]
     model, note = None, None
     try:
-        model = await models.resolve(options.model or session.conversation.settings.model, caller)
+        model = await means.models.resolve(
+            options.model or session.conversation.settings.model, caller
+        )
     except ProviderError as error:
         note = error.message
     # Looked up again: the model may have taken its time.
@@ -56,13 +61,16 @@ async def preview(session: LiveSession, caller: Caller, models: ModelSource) -> 
     system = options.system or conversation.settings.system
     context = find_context(conversation, turn_id, system=system, options=options, model=model)
     shown = hide_images(context.items, model)
+    name = None if model is None else model.name
+    tools = means.tools.describe() if model is not None and model.manners.tools else ()
     return Preview(
         context=context,
+        tokens=means.rates.estimate(name, context.measure(tools)),
         items=tuple(
-            SeenItem(seen, estimate_tokens(item))
+            SeenItem(seen, means.rates.estimate(name, measure(item)))
             for seen, item in zip(shown, context.items, strict=True)
         ),
-        system_tokens=ITEM_TOKENS + estimate_tokens(context.system) if context.system else 0,
+        system_tokens=means.rates.estimate(name, measure_system(context.system)),
         model=model,
         note=note,
     )

@@ -25,6 +25,7 @@ from askd.store.projection import (
     number_events,
 )
 from askd.store.search_index import ask_rebuild, forget_conversation, index_events
+from askd.store.token_rates import learn_rates
 from askd.store.usage import count_answers
 
 ROW_COLUMNS = "id, name, title, model, message_count, last_seq, created_at, updated_at, pinned"
@@ -73,6 +74,7 @@ def append(write: Write) -> Change[Committed]:
         if write.times is None:
             # What happened elsewhere was paid for, and counted, there.
             count_answers(connection, events)
+            learn_rates(connection, events)
         else:
             # Old as it may be, it is not too old to keep on the day on which it came.
             connection.execute(

@@ -18,6 +18,7 @@ from askd.store.backups import backup_path, drop_old_backups
 from askd.store.expiry_migration import add_expiry
 from askd.store.refusals import storage_failed
 from askd.store.search_migration import add_search
+from askd.store.token_rates import TABLE as TOKEN_RATES
 from askd.store.usage_migration import add_usage
 
 Step = str | Callable[[sqlite3.Connection], None]
@@ -58,6 +59,8 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration(4, "pins", "ALTER TABLE conversations ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0;"),
     Migration(5, "rollouts", ROLLOUTS),
     Migration(6, "expiry", add_expiry),
+    # No older event says how large its request was: there is nothing to learn from.
+    Migration(7, "token_rates", TOKEN_RATES),
 )
 
 

@@ -15,9 +15,18 @@ from typing import TypeVar
 
 import trio
 
+from askd.core.calibration import Rates
 from askd.core.events import Event
 from askd.core.search import Role
-from askd.store import blobs, expiry, job_queries, refusals, search_queries, usage_queries
+from askd.store import (
+    blobs,
+    expiry,
+    job_queries,
+    refusals,
+    search_queries,
+    token_rates,
+    usage_queries,
+)
 from askd.store.changes import ROW_COLUMNS, read_row, row_of
 from askd.store.cursors import decode_cursor, encode_cursor
 from askd.store.database import open_readonly
@@ -240,6 +249,10 @@ class Reader:
                 limit=limit,
             )
         )
+
+    async def token_rates(self) -> dict[str, Rates]:
+        """What is known of each model's counting, by its name."""
+        return await self._query(token_rates.read_rates)
 
     async def search(
         self,

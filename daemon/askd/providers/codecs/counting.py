@@ -2,7 +2,7 @@
 
 OpenAI's API takes at `/responses/input_tokens` what `/responses` takes, Anthropic's at
 `/messages/count_tokens`, and llama.cpp's server takes both and `/chat/completions/input_tokens`
-too; all answer in the same words. Pure; how near a limit a count is worth its wait is not decided here.
+too; all answer in the same words. Pure; whether a count is worth its wait is decided elsewhere.
 """
 
 import json

@@ -31,6 +31,7 @@ from askd.providers.base import (
 from askd.providers.credentials.credentials import Credentials
 from askd.providers.known import ProviderConfig
 from askd.providers.local import TIME_LIMITS, LocalConfig, LocalModel
+from askd.providers.models.counts import Counts
 from askd.providers.models.dialects import Question, codec_for, prepare_endpoint
 from askd.providers.models.inventory import Inventory
 from askd.providers.models.limits import ModelConfig
@@ -82,6 +83,7 @@ class Models:
         self._secrets = KnownSecrets() if secrets is None else secrets
         self._transport_made = transport
         self._local = local_model or LocalModel(LocalConfig())
+        self._counts = Counts(now=now)
         self._inventory = Inventory(self._ask_json, cache=cache, now=now)
         self._credentials = Credentials(
             (),
@@ -215,6 +217,20 @@ class Models:
         except UnknownModel as error:
             raise await self._resolution.explain_missing(model, caller, error) from None
 
+    async def count(self, model: Model, request: ModelRequest, caller: Caller) -> int | None:
+        """The request's tokens as its server counts them; None: it offers no such thing.
+
+        Raises:
+            ProviderError: it was asked and gave none. The caller limits the time.
+        """
+        request = complete_request(model, request)
+        transport = await self._transport()
+        if self._offers.is_embedded(model.provider):
+            async with self._local.use(_say_nothing) as endpoint:
+                return await self._counts.count(transport, endpoint, request)
+        endpoint = await self._credentials.fetch(model.provider, caller)
+        return await self._counts.count(transport, endpoint, request)
+
     # ---- asking ------------------------------------------------------------------
 
     async def _ask_json(self, endpoint: Endpoint, question: Question) -> Any:
@@ -253,6 +269,10 @@ def find_patience(model: Model, request: ModelRequest) -> TimeLimits:
     """How long this model may be silent: one that thinks says nothing of it at some providers."""
     thinks = request.effort in ("low", "medium", "high") or model.dialect == "openai-responses"
     return TimeLimits(gap_s=THINKING_GAP_S) if thinks else TimeLimits()
+
+
+def _say_nothing(kind: str, text: str) -> None:
+    """For a count: the request that follows it says what is to be said."""
 
 
 def _import_transport() -> Any:

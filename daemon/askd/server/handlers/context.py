@@ -17,7 +17,7 @@ async def show(house: House, peer: Peer, params: ConversationContext) -> Context
     """A page of the next request's items; all pages are of one moment, or refused."""
     session = await house.sessions.get(params.conversation_id)
     caller = Caller(env=params.env or {}, secrets=params.secrets or {})
-    found = await preview(session, caller, house.sessions.means.models)
+    found = await preview(session, caller, house.sessions.means)
     last_seq = session.conversation.last_seq
     start = _read_cursor(params.cursor, last_seq)
     fitted = _fit(found)
@@ -28,7 +28,7 @@ async def show(house: House, peer: Peer, params: ConversationContext) -> Context
     return ContextPage(
         data=[each.value for each in page],
         total=len(fitted),
-        tokens=found.context.tokens,
+        tokens=found.tokens,
         healed=len(found.context.faults),
         model=None if model is None else model.name,
         context_window=limits.context_window if limits is not None and limits.known else None,
