@@ -109,3 +109,21 @@ def test_bad_names(name: str) -> None:
 @given(st.text("abc -_.é語👍", min_size=1, max_size=64).filter(lambda name: name[0] != "-"))
 def test_good_names(name: str) -> None:
     assert check_name(name) == name
+
+
+async def test_what_begins_several_names_them_wherever_they_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(MEMORY, "ffff1111-six", "memo")
+    with pytest.raises(NotFound) as both:
+        await find("session", "FFFF", create=True)
+    assert both.value.reason == "conversation_ambiguous"
+    assert both.value.message == (
+        "More than one conversation begins with FFFF: ffff0000, ffff1111 (memo). "
+        "Give more characters of the id."
+    )
+    assert both.value.data == {"candidates": ["ffff0000-three", "ffff1111-six"]}
+    assert await find("session", "ffff1") == "ffff1111-six"
+    monkeypatch.setitem(MEMORY, "dddd3333-seven", None)
+    with pytest.raises(NotFound, match="dddd2222, dddd3333"):
+        await find("session", "dddd")

@@ -108,7 +108,7 @@ class Retention:
             after_id = ids[-1]
         if removed or stayed:
             log.info(
-                "Removed conversations of more than %d days: removed=%d, archived=%s, in_use=%d",
+                "Removed conversations of more than %d days: removed=%d, archived=%s, stayed=%d",
                 keep.days,
                 removed,
                 "yes" if keep.archive else "no",

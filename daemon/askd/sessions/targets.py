@@ -119,16 +119,27 @@ async def _find_session(
     for session in memory:
         if text and text in (session.id, session.conversation.name):
             return session.id
+    candidates: list[tuple[str, str | None]] = []
     try:
-        return (await reader.find(text)).id
+        row = await reader.find(text)
     except NotFound as error:
         if error.reason != "conversation_not_found":
             raise
+    else:
+        if row.name == text or row.id == text.lower():
+            return row.id
+        candidates.append((row.id, row.name))
     if PREFIX.fullmatch(text):
-        started = [session.id for session in memory if session.id.startswith(text.lower())]
-        if len(started) == 1:
-            return started[0]
-        raise refusals.conversation_not_found(text)
+        candidates += [
+            (session.id, session.conversation.name)
+            for session in memory
+            if session.id.startswith(text.lower())
+        ]
+        if len(candidates) > 1:
+            raise refusals.conversation_ambiguous(text, candidates)
+        if not candidates:
+            raise refusals.conversation_not_found(text)
+        return candidates[0][0]
     if not target.create:
         raise refusals.conversation_not_found(text)
     return ToCreate(check_name(text))

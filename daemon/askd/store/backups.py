@@ -51,7 +51,7 @@ def holds_any(backup: Path, conversation_ids: Sequence[str]) -> bool:
         return True  # only with its log it is whole, and to read that would write files beside it
     try:
         # Nobody writes to it: so read, it needs no lock, and no file beside it.
-        connection = sqlite3.connect(f"{backup.absolute().as_uri()}?immutable=1", uri=True)
+        connection = sqlite3.connect(f"{backup.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
         with contextlib.closing(connection):
             return _find_any(connection, conversation_ids)
     except sqlite3.Error:

@@ -47,12 +47,15 @@ def test_one_that_is_gone_already_is_no_error(
     daemon.backups = {"ask.db.backup-4": [], "ask.db.backup-5": []}
     calls = daemon.called
 
-    class Sly(Typed):
-        def readline(self, size: int | None = -1, /) -> str:
-            del daemon.backups["ask.db.backup-4"]
-            return super().readline()
+    class Sly:
+        def isatty(self) -> bool:
+            return True
 
-    monkeypatch.setattr(sys, "stdin", Sly("y\n"))
+        def readline(self) -> str:
+            del daemon.backups["ask.db.backup-4"]
+            return "y\n"
+
+    monkeypatch.setattr(sys, "stdin", Sly())
     result = ask("history", "delete", "--backups")
     assert (result.code, daemon.backups) == (0, {})
     assert result.err.endswith("Deleted 2 copies of the database.\n")

@@ -24,7 +24,7 @@ from askd.core.events import Event
 from askd.core.imports import Empty, Import, Unreadable, drop_names, plan_import
 from askd.core.markdown import MarkdownExport
 from askd.core.portable import JsonExport
-from askd.errors import NotFound, RequestError
+from askd.errors import RequestError
 from askd.server.handlers.blobs import read_stored
 from askd.server.house import House
 from askd.server.peer import Peer
@@ -205,5 +205,5 @@ async def _answer_known(house: House, incoming: Incoming, known: KnownKey) -> Im
 async def _find_row(house: House, conversation_id: str) -> ConversationRow:
     row = await house.reader.get(conversation_id)
     if row is None:
-        raise NotFound(f"Conversation not found: id={conversation_id}")
+        raise conversation_not_found(conversation_id)
     return row
