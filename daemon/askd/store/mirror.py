@@ -90,7 +90,7 @@ class Mirror:
         self._due: dict[str, None] = {}
         self._later: deque[str] = deque()
         self._sweep_from: str | None = None
-        self._must_look = True
+        self._must_remove = self._must_look = True
         self._flush_at = math.inf
         self._can_flush = True
         self._failures = 0
@@ -123,7 +123,7 @@ class Mirror:
 
     def look(self) -> None:
         """Hear that something was deleted or rewritten: what it is stands in the tables."""
-        self._must_look = True
+        self._must_remove = self._must_look = True
         self._wake.set()
 
     async def settle(self) -> None:
@@ -178,7 +178,7 @@ class Mirror:
         self._wake = trio.Event()
         self._can_flush = True
         if trio.current_time() >= self._trouble.retry_at:
-            self._must_look = True
+            self._must_remove = True
             self._begin_sweep()
 
     async def _work(self) -> bool:
@@ -187,9 +187,12 @@ class Mirror:
             self._due.clear()
             self._later.clear()
             self._sweep_from = None
-        if self._must_look:
+        if self._must_remove:
+            self._must_remove = False
+            await self._try(self._remove)
+        elif self._must_look:
             self._must_look = False
-            await self._try(self._look)
+            await self._try(self._find_resets)
         elif self._is_flush_due():
             await self._try(self._flush)
         elif self._due:
@@ -211,6 +214,7 @@ class Mirror:
         step = await self._in_thread(partial(self._copies.advance, conversation_id))
         if isinstance(step, Ask):
             await self._table.apply(step.change)
+            self._must_remove |= step.leaves
             step = await self._in_thread(partial(self._copies.advance, conversation_id))
         self._failures = 0
         is_whole = isinstance(step, Advanced) and not step.more
@@ -231,19 +235,21 @@ class Mirror:
         if self._sweep_from is None:
             self._sweep_from = next_id
 
-    async def _look(self) -> None:
-        """Remove what is to go, find what is to be written anew."""
+    async def _remove(self) -> None:
+        """Remove what is to go."""
         gone = []
         for removal in await self._in_thread(self._copies.list_removals):
             try:
-                work = partial(self._copies.remove, removal, self._archive)
-                await self._in_thread(work)
+                await self._in_thread(partial(self._copies.remove, removal, self._archive))
             except OSError as error:
                 self._note(error)
             else:
                 gone.append(removal.path)
         if gone:
             await self._table.apply(rollouts.forget_removals(gone))
+
+    async def _find_resets(self) -> None:
+        """Find what is to be written anew."""
         for conversation_id in await self._in_thread(self._copies.find_resets):
             self._due[conversation_id] = None
 

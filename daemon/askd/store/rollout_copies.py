@@ -34,9 +34,10 @@ LISTED = 256
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Commit this, then come again."""
+    """Commit this, then come again. `leaves`: an old file is to be removed then."""
 
     change: Change[bool]
+    leaves: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,9 +173,10 @@ class Copies:
         except OSError:
             is_whole = False
         if not is_whole:
-            return self._claim(conversation, path, row)
+            return replace(self._claim(conversation, path, row), leaves=True)
         rollout_files.copy_file(old, path)
-        return Ask(rollouts.move(conversation.id, row, rollouts.store_path(path, self._data)))
+        stored = rollouts.store_path(path, self._data)
+        return Ask(rollouts.move(conversation.id, row, stored), leaves=True)
 
     # ---- all of them -------------------------------------------------------------
 
