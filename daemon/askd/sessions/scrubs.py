@@ -98,6 +98,7 @@ class Scrubs:
                 raise refuse_busy([each.conversation_id], done=len(done)) from None
             except AskdError as error:
                 error.message += _say_how_far(len(done), len(found.conversations))
+                error.args = (error.message,)
                 raise
             await trio.lowlevel.checkpoint()
         cleaned = await self._scrubber.finish(scrub, backups=order.backups)

@@ -56,6 +56,7 @@ class FakeDaemon:
         holding: called when an answer has stopped before its last piece.
         usage: the rows of `usage/read`, whatever they are grouped by.
         hits: the rows of `conversation/search`, whatever is looked for.
+        scrubbed: what `conversation/scrub` answers, one after the other.
         context: the items of `conversation/context`; `limits`, what else it says.
         pinned: ids of conversations.
         busy: those of conversations at work.
@@ -83,6 +84,7 @@ class FakeDaemon:
         ]
         self.usage: list[Map] = []
         self.hits: list[Map] = []
+        self.scrubbed: list[Map] = []
         self.context: list[Map] = []
         self.limits: Map = {"context_window": 8192, "budget": 8000, "healed": 1}
         self.pinned: set[str] = set()
@@ -481,6 +483,9 @@ class FakeDaemon:
     def _conversation_clear(self, params: Map) -> Map:
         self.append(self._known(params), "view_changed", id="v", kind="clear")
         return {"conversation_id": params["conversation_id"]}
+
+    def _conversation_scrub(self, params: Map) -> Map:
+        return self.scrubbed.pop(0)
 
     def _conversation_search(self, params: Map) -> Map:
         first = int(params.get("cursor") or 0)
