@@ -36,7 +36,8 @@ class Migration:
 
 ROLLOUTS = """
 -- Which file mirrors a conversation: its first `bytes` bytes tell the events up to `seq`.
--- A row is there before its file is; 0 and 0: the file is to be written anew.
+-- A row is there before its file is. 0 and 0: the file is to be written anew; `bytes` below 0: it
+-- is being written from its beginning.
 CREATE TABLE rollouts (
     conversation_id TEXT NOT NULL PRIMARY KEY REFERENCES conversations (id) ON DELETE CASCADE,
     path TEXT NOT NULL,
