@@ -77,6 +77,8 @@ class Desk:
 
     def restart(self) -> None:
         """Forget all that is in memory."""
+        if hasattr(self, "copies"):
+            self.copies.close()
         self.copies = Copies(self.database, data=self.data, directory=self.directory, version="9.9")
 
     def close(self) -> None:

@@ -1,5 +1,6 @@
 """A page of a log into a file, and a page recalled: in pieces, with what waits, without holes."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from unittest.mock import patch
 
@@ -29,10 +30,11 @@ def make_copy(desk: Desk, *, seq: int = 0, size: int = 0, is_draft: bool = True)
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
+def desk(tmp_path: Path) -> Iterator[Desk]:
     desk = Desk(tmp_path)
     desk.append(*[note(f"/{number}", f"n{number}") for number in range(2 * PAGE_EVENTS)])
-    return desk
+    yield desk
+    desk.close()
 
 
 def test_a_draft_takes_its_place_when_it_is_whole(desk: Desk) -> None:

@@ -163,13 +163,17 @@ class Mirror:
         """Bring up what is behind, then follow, until cancelled."""
         task_status.started()
         self._begin_sweep()
-        while True:
-            while await self._work():
-                await trio.lowlevel.checkpoint()
-            waiters, self._waiters = self._waiters, []
-            for waiter in waiters:
-                waiter.set()
-            await self._rest()
+        try:
+            while True:
+                while await self._work():
+                    await trio.lowlevel.checkpoint()
+                waiters, self._waiters = self._waiters, []
+                for waiter in waiters:
+                    waiter.set()
+                await self._rest()
+        finally:
+            if not self._thread.borrowed_tokens:  # else a disk that does not answer still has it
+                self._copies.close()
 
     async def _rest(self) -> None:
         """Wait for something to do."""
