@@ -73,13 +73,15 @@ class Desk:
         migrate(self.connection, self.database, at=1.0)
         self.connection.execute("PRAGMA foreign_keys = ON")
         self._clock = itertools.count(1_700_000_000)
-        self.restart()
+        self.copies = self._make_copies()
 
     def restart(self) -> None:
         """Forget all that is in memory."""
-        if hasattr(self, "copies"):
-            self.copies.close()
-        self.copies = Copies(self.database, data=self.data, directory=self.directory, version="9.9")
+        self.copies.close()
+        self.copies = self._make_copies()
+
+    def _make_copies(self) -> Copies:
+        return Copies(self.database, data=self.data, directory=self.directory, version="9.9")
 
     def close(self) -> None:
         """Let go of the database."""
