@@ -227,8 +227,12 @@ def parse(texts: Sequence[str]) -> None:
 
 
 def time_once(what: Callable[[], None]) -> float:
-    """Seconds of one call, without what the garbage of those before it costs."""
+    """Seconds of one call; a collection of garbage in its midst would look like growth."""
     gc.collect()
-    started = time.perf_counter()
-    what()
-    return time.perf_counter() - started
+    gc.disable()
+    try:
+        started = time.perf_counter()
+        what()
+        return time.perf_counter() - started
+    finally:
+        gc.enable()
