@@ -6,6 +6,7 @@ from askd.core.context import build_context
 from askd.core.conversation import Conversation, fold
 from askd.core.drafts import (
     INTERRUPTED_TEXT,
+    KEPT_TOKENS,
     Draft,
     DraftStray,
     DraftSummary,
@@ -13,7 +14,16 @@ from askd.core.drafts import (
     number_draft,
 )
 from askd.core.events import CompletionFinished, Event, ItemAdded, ViewChanged
-from askd.core.items import AssistantMessage, Snapshot, Text, ToolCall, ToolOutput, Unknown
+from askd.core.items import (
+    AssistantMessage,
+    Snapshot,
+    Text,
+    ToolCall,
+    ToolOutput,
+    Unknown,
+    UserMessage,
+    join_text,
+)
 from askd.core.outcome import Usage
 
 ANSWER = AssistantMessage("", (Text("yes"),))
@@ -99,6 +109,31 @@ def test_a_summary_stands_for_the_turns_before_it() -> None:
     assert (first.kind, first.through_turn) == ("compact", "i1")
     assert first.summary is not None
     assert (first.summary.text, second.summary) == ("so far", None)
+    assert [item.id for item in first.kept] == ["i1.0"], "what was asked stays, by Codex's rule"
+
+
+def test_the_messages_that_a_file_names_stand_before_its_summary() -> None:
+    kept = ((Text("one"),), (Text("elsewhere"),))
+    events = number(turn(ANSWER, prompt="one"), DraftSummary(5.0, "so far", kept))
+    (change,) = [event.body for event in events if isinstance(event.body, ViewChanged)]
+    first, second = change.kept
+    assert first.id == "i1.0", "a message that the log has is that message"
+    assert second == UserMessage(second.id, (Text("elsewhere"),))
+    items = build_context(fold("c", events), None, system=None).items
+    assert [item.id for item in items] == ["i1.0", second.id, change.summary and change.summary.id]
+
+
+def test_a_file_that_names_no_messages_keeps_the_latest_that_fit() -> None:
+    long = "x" * 4 * (KEPT_TOKENS - 10)
+    events = number(
+        turn(ANSWER, prompt="first"), turn(ANSWER, prompt=long), turn(ANSWER, prompt="y" * 400),
+        DraftSummary(5.0, "so far"),
+    )  # fmt: skip
+    (change,) = [event.body for event in events if isinstance(event.body, ViewChanged)]
+    texts = [join_text(item.parts) for item in change.kept if isinstance(item, UserMessage)]
+    assert texts[-1] == "y" * 400
+    assert "characters truncated ...]" in texts[0]
+    assert len(texts) == 2, "nothing before the one that was cut"
 
 
 def test_a_system_prompt_is_a_setting_of_the_conversation() -> None:

@@ -145,7 +145,8 @@ def test_a_summary_is_found_in_the_history_that_replaces() -> None:
     prefix = "Another language model started to solve this problem and produced a  summary of ..."
     history = [user("go")["payload"], user(f"{prefix}\nSUM")["payload"]]
     reader = read(user("go"), line("compacted", {"message": "", "replacement_history": history}))
-    assert reader.draft.entries[1] == DraftSummary(turns(reader)[0].at, f"{prefix}\nSUM")
+    kept = ((Text("go"),),)
+    assert reader.draft.entries[1] == DraftSummary(turns(reader)[0].at, f"{prefix}\nSUM", kept)
     assert len(turns(reader)) == 1
 
 

@@ -170,6 +170,24 @@ def is_summary(text: str) -> bool:
     return " ".join(text.split()).startswith(_bare_prefix())
 
 
+def keep_messages(items: Sequence[Item], *, limit: int, count: Count) -> tuple[HeadItem, ...]:
+    """Users' own messages, the newest that fit; the first that does not is cut, and is the last."""
+    kept: list[HeadItem] = []
+    room = limit
+    for item in reversed(items):
+        if not isinstance(item, UserMessage) or not _is_of_a_person(item):
+            continue
+        size = count([item])
+        if size > room:
+            cut = shorten_item(replace(item, id=f"{item.id}~"), room, count)
+            if isinstance(cut, UserMessage) and count([cut]) <= room:
+                kept.append(cut)
+            break
+        kept.append(item)
+        room -= size
+    return tuple(reversed(kept))
+
+
 def split_source(items: Sequence[Item], *, limit: int, count: Count) -> list[list[Item]]:
     """The source in pieces that fit a request, in order, exchanges whole; at least one piece.
 
@@ -226,7 +244,7 @@ def _plan(
     said = [item for turn in covered for item in turn.items]
     pinned = [*sight.pinned, *find_pinned(said, conversation.pinned)]
     staying = {item.id for item in pinned}
-    kept = _keep_messages(
+    kept = keep_messages(
         [item for item in (*sight.head, *said) if item.id not in staying],
         limit=bounds.user_tokens,
         count=count,
@@ -277,24 +295,6 @@ def _find_old_exchanges(sight: Sight, conversation: Conversation) -> tuple[Item,
         if conversation.pinned.isdisjoint(item.id for item in piece)
         for item in piece
     )
-
-
-def _keep_messages(items: Sequence[Item], *, limit: int, count: Count) -> tuple[HeadItem, ...]:
-    """Users' own messages, the newest that fit; the first that does not is cut, and is the last."""
-    kept: list[HeadItem] = []
-    room = limit
-    for item in reversed(items):
-        if not isinstance(item, UserMessage) or not _is_of_a_person(item):
-            continue
-        size = count([item])
-        if size > room:
-            cut = shorten_item(replace(item, id=f"{item.id}~"), room, count)
-            if isinstance(cut, UserMessage) and count([cut]) <= room:
-                kept.append(cut)
-            break
-        kept.append(item)
-        room -= size
-    return tuple(reversed(kept))
 
 
 def _is_of_a_person(item: UserMessage) -> bool:

@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from askd.core.compaction import keep_messages
 from askd.core.events import (
     Body,
     CompletionFinished,
+    HeadItem,
     ItemAdded,
     PromptAccepted,
     PromptWithdrawn,
@@ -25,11 +27,14 @@ from askd.core.items import (
     Item,
     Part,
     Summary,
+    Text,
     ToolOutput,
     UserMessage,
 )
 from askd.core.outcome import DONE, FAILED, Stop, Usage
 
+KEPT_TOKENS = 20_000
+"""Of users' messages, Codex keeps so much when it compacts."""
 INTERRUPTED_TEXT = "The file it was imported from has no end of this turn."
 
 Timed = tuple[float, Body]
@@ -65,10 +70,14 @@ class DraftTurn:
 
 @dataclass(frozen=True, slots=True)
 class DraftSummary:
-    """All that was said before is out of the view; this text stands for it, if there is one."""
+    """All that was said before is out of the view; this text stands for it, if there is one.
+
+    `kept`: users' messages that stand before the text; None: the file does not say which.
+    """
 
     at: float
     text: str | None
+    kept: tuple[tuple[Part, ...], ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,19 +114,38 @@ def number_draft(draft: Draft, new_id: Callable[[], str]) -> Iterator[Timed]:
     if draft.system is not None:
         yield draft.system_at, SettingsChanged(system=draft.system)
     last_turn: str | None = None
+    said: list[UserMessage] = []
     for entry in draft.entries:
         match entry:
             case DraftTurn(taken_back=True):
                 yield from _withdraw(entry, new_id())
             case DraftTurn():
                 last_turn = new_id()
+                said += [UserMessage(f"{last_turn}.0", entry.prompt)] if entry.prompt else []
                 yield from _number_turn(entry, last_turn)
             case DraftSummary(at=at, text=text):
                 summary = None if text is None else Summary(new_id(), text)
-                change = ViewChanged(new_id(), "compact", last_turn, summary=summary)
-                yield at, change
+                kept = _find_kept(entry, said, new_id)
+                yield at, ViewChanged(new_id(), "compact", last_turn, summary=summary, kept=kept)
             case DraftStray(at=at, item=item):
                 yield at, ItemAdded(None, give_id(item, new_id()))
+
+
+def _find_kept(
+    entry: DraftSummary, said: Sequence[UserMessage], new_id: Callable[[], str]
+) -> tuple[HeadItem, ...]:
+    """The messages before a summary; where the file does not name them, by Codex's own rule."""
+    if entry.kept is None:
+        return keep_messages(said, limit=KEPT_TOKENS, count=_count)
+    known = {message.parts: message for message in said}
+    return tuple(known.get(parts) or UserMessage(new_id(), parts) for parts in entry.kept)
+
+
+def _count(items: Sequence[Item]) -> int:
+    """Tokens as Codex counts them: a quarter of the bytes."""
+    parts = [part for item in items if isinstance(item, UserMessage) for part in item.parts]
+    texts = "".join(part.text for part in parts if isinstance(part, Text))
+    return -(-len(texts.encode("utf-8", "replace")) // 4)
 
 
 def _number_turn(turn: DraftTurn, turn_id: str) -> Iterator[Timed]:

@@ -78,7 +78,8 @@ class RolloutWriter:
                 records.append(_record(event.at, BLOB_LINE, {"sha256": sha256, "base64": data}))
         records.append(_record(event.at, EVENT_LINE, encode_event(event)))
         for kind, payload in self._tell(event, contents):
-            records.append({**_record(event.at, kind, payload), MARK: {"seq": event.seq}})
+            mark = {"seq": event.seq, **_describe_change(event)}
+            records.append({**_record(event.at, kind, payload), MARK: mark})
         return records
 
     def _meta(self, event: Event) -> Iterator[dict[str, Json]]:
@@ -130,6 +131,21 @@ class RolloutWriter:
             "message": change.summary.text if change.summary else "",
             "replacement_history": history,
         }
+
+
+def _describe_change(event: Event) -> dict[str, Json]:
+    """What a `compacted` line cannot say for Codex; nothing for other events."""
+    change = event.body
+    if not isinstance(change, ViewChanged):
+        return {}
+    said: dict[str, Json] = {"kind": change.kind, "truncated_count": change.truncated}
+    if change.up_to_seq is not None:
+        said["up_to_seq"] = change.up_to_seq
+    if change.model is not None:
+        said["model"] = change.model
+    if change.usage is not None:
+        said["usage"] = _write_usage(change.usage)
+    return said
 
 
 def _describe_turn(prompt: PromptAccepted, model: str | None) -> dict[str, Json]:

@@ -17,7 +17,7 @@ from typing import Any
 
 from askd.core import rollout_items as theirs
 from askd.core.drafts import Draft, DraftStray, DraftSummary, DraftTurn
-from askd.core.items import AssistantMessage, Item, Text, ToolOutput
+from askd.core.items import AssistantMessage, Item, Part, Text, ToolOutput
 from askd.core.outcome import Usage
 from askd.core.records import Json
 from askd.core.rollout_items import as_text
@@ -141,14 +141,27 @@ class RolloutReader:
         )
         text = as_text(payload.get("message")) or self._find_summary(items)
         self.items += bool(text)
-        self.draft.entries.append(DraftSummary(self._at, text or None))
-        if any(isinstance(entry, DraftTurn) for entry in self.draft.entries):
+        is_known = any(isinstance(entry, DraftTurn) for entry in self.draft.entries)
+        kept = self._find_kept(items) if isinstance(history, list) and is_known else None
+        self.draft.entries.append(DraftSummary(self._at, text or None, kept))
+        if is_known:
             return  # the log has what the replacement was made of
         for each in items:
             if theirs.is_summary(theirs.read_parts(each.get("content"), {})):
                 continue
             self._take_item(each)
         self._close_turn()
+
+    def _find_kept(self, items: list[dict[str, Json]]) -> tuple[tuple[Part, ...], ...]:
+        """The users' messages of a history that replaces, without the summary."""
+        found = []
+        for each in items:
+            if each.get("type") != "message":
+                continue
+            parts = theirs.read_parts(each.get("content"), self.blobs)
+            if parts and not theirs.is_context(each, parts) and not theirs.is_summary(parts):
+                found.append(parts)
+        return tuple(found)
 
     def _find_summary(self, items: list[dict[str, Json]]) -> str:
         for each in reversed(items):
