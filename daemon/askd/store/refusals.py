@@ -86,8 +86,8 @@ def log_not_whole(lost: Sequence[int], path: Path) -> StorageFailed:
     first, last = min(lost), max(lost)
     named = f"record {first}" if first == last else f"{len(lost)} records from {first} to {last}"
     return StorageFailed(
-        f"{named} cannot be read from {path}. What is left of it: ask history show. "
-        "To bring it back from its rollout: ask doctor --rebuild",
+        f"Failed to load conversation: {named} cannot be read from {path}. "
+        "What is left: ask history show. To bring it back from its rollout: ask doctor --rebuild",
         reason="log_not_whole",
         data={"lost": len(lost), "first": first, "last": last},
     )
