@@ -33,6 +33,7 @@ EPHEMERAL_LIMIT = 256
 """Ephemeral conversations at once: they live in memory until the daemon ends, or until this."""
 RECOVERY_RETRY_S = 5.0
 """While the log cannot be read after a start, it is tried again this often."""
+LOAD_FAILED = "Failed to load conversation: "
 INTERRUPT_WAIT_S = 10.0
 """How long interrupted turns may take to write down their end."""
 
@@ -291,8 +292,9 @@ class Sessions:
         except NotFound:
             raise
         except Exception as error:
-            reason = str(error).removeprefix("Failed to load conversation: ")
-            raise StorageFailed(f"Failed to load conversation: {reason}") from error
+            if isinstance(error, StorageFailed) and error.message.startswith(LOAD_FAILED):
+                raise
+            raise StorageFailed(f"{LOAD_FAILED}{error}") from error
 
     def _make(self, conversation_id: str, *, ephemeral: bool) -> LiveSession:
         return LiveSession(
