@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 import trio
 
+from ask.paths import Paths
 from ask.protocol.messages import HelloResult
 from askd.errors import BadConfig, StorageFailed
-from askd.host import LOOK_INTERVAL_S, Daemon
-from askd.settings import Settings
+from askd.host import LOOK_INTERVAL_S, Daemon, find_cache, find_places
+from askd.settings import RolloutSettings, Settings
 
 IDENTITY = HelloResult(protocol=1, version="0", pid=42, boot_id="boot", capabilities=[])
 
@@ -117,3 +118,19 @@ async def test_the_data_directory_is_known_by_any_path(tmp_path: Path) -> None:
     assert daemon.serves(str(tmp_path / "link"))
     assert not daemon.serves(str(tmp_path / "other"))
     assert not daemon.serves("/nowhere/at\0all")
+
+
+def test_the_places_of_a_home() -> None:
+    paths = Paths.of({"ASK_HOME": "/home/ada/ask"})
+    places = find_places(paths, Settings())
+    assert places.database == Path("/home/ada/ask/data/ask.db")
+    assert (places.data, places.state) == (paths.data, paths.state)
+    assert (places.archive, places.rollouts) == (paths.archive, paths.rollouts)
+    assert places.log_file == paths.log_file
+    assert list(places.caches) == [find_cache(paths)] == [paths.state / "models.json"]
+
+
+def test_rollouts_that_are_written_elsewhere() -> None:
+    settings = Settings(rollouts=RolloutSettings(directory="/srv/rollouts"))
+    places = find_places(Paths.of({"ASK_HOME": "/home/ada/ask"}), settings)
+    assert places.rollouts == Path("/srv/rollouts")

@@ -27,13 +27,12 @@ from askd.config import Environment, read_environment, read_settings
 from askd.core import outcome
 from askd.core.events import Event
 from askd.errors import AskdError, find_leaves
-from askd.host import Daemon
+from askd.host import Daemon, find_cache, find_places
 from askd.idleness import leave_when_idle
 from askd.jobs.kinds import make_kinds
 from askd.jobs.worker import Worker
 from askd.logs import configure_log
 from askd.owner import AlreadyOwned, OwnerNote, Ownership, own_when_free
-from askd.places import find_cache, find_places
 from askd.providers.credentials.auth import Auth
 from askd.providers.models.registry import Models
 from askd.providers.redact import KnownSecrets

@@ -15,10 +15,12 @@ from typing import Any
 
 import trio
 
+from ask.paths import Paths
 from ask.protocol.messages import ConfigReadResult, DaemonStatus, HelloResult
 from askd.config import read_settings, write_setting
 from askd.errors import BadConfig, StorageFailed
 from askd.settings import Settings, show_settings
+from askd.store.scrubber import Places
 
 LOOK_INTERVAL_S = 1.0
 """How often the configuration file is looked at while nobody asks for anything."""
@@ -159,6 +161,24 @@ class Daemon:
         while True:
             await trio.sleep(LOOK_INTERVAL_S)
             self.refresh()
+
+
+def find_places(paths: Paths, settings: Settings) -> Places:
+    """The database, and every directory beside it in which something is written."""
+    return Places(
+        database=paths.database,
+        data=paths.data,
+        state=paths.state,
+        log_file=paths.log_file,
+        archive=paths.archive,
+        rollouts=Path(settings.rollouts.directory or paths.rollouts),
+        caches=[find_cache(paths)],
+    )
+
+
+def find_cache(paths: Paths) -> Path:
+    """What providers said of their models; asked for again when it is gone."""
+    return paths.state / "models.json"
 
 
 def find_installed_version(package: Path = Path(__file__).parent) -> str | None:

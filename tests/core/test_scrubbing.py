@@ -111,3 +111,8 @@ def test_it_says_nothing_of_what_it_looks_for() -> None:
 
 def test_pieces_of_a_file_overlap_by_the_longest_spelling() -> None:
     assert Scrub(["ab", 'a"b']).longest_bytes == max(len(each) for each in spell('a"b'))
+
+
+@given(secrets)
+def test_urls_are_spelled_as_the_library_does(secret: str) -> None:
+    assert {quote(secret), quote(secret, safe="")} <= spell(secret)

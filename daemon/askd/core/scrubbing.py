@@ -9,7 +9,6 @@ these. It finds no secret by itself, and none that is encoded in another way
 import json
 import re
 from collections.abc import Iterable, Iterator
-from urllib.parse import quote
 
 MARK = "[scrubbed]"
 """What stands in place of a secret. It is not replaced itself: a second run changes nothing."""
@@ -28,6 +27,7 @@ an event."""
 _MASK = b"*"
 _SURE = re.compile(r"[A-Za-z0-9_.-]+")
 """What JSON and URLs write as it is."""
+_UNRESERVED = re.compile(r"[A-Za-z0-9_.~-]")
 
 
 class Scrub:
@@ -134,7 +134,18 @@ def spell(text: str) -> set[str]:
     for _ in range(DEPTH):
         found = {inner for each in found for inner in _spell_json(each)} - spellings
         spellings |= found
-    return spellings | {quote(text, safe="", errors="replace"), quote(text, errors="replace")}
+    return spellings | {_spell_url(text, safe=""), _spell_url(text, safe="/")}
+
+
+def _spell_url(text: str, *, safe: str) -> str:
+    """Percent and two digits for each byte that RFC 3986 reserves."""
+    return "".join(
+        each if _UNRESERVED.fullmatch(each) or each in safe else _escape(each) for each in text
+    )
+
+
+def _escape(character: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in character.encode("utf-8", "replace"))
 
 
 def _spell_json(text: str) -> set[str]:
