@@ -8,6 +8,7 @@ import trio.testing
 
 from askd.core.events import TurnOptions
 from askd.core.items import AssistantMessage, Blob, Item, Text, ToolCall, ToolOutput
+from askd.core.outcome import Usage
 from askd.core.tokens import BASE_TOKENS, ITEM_TOKENS, measure_system
 from askd.providers.base import Caller, Manners
 from askd.sessions.live import LiveSession
@@ -115,6 +116,10 @@ async def test_without_a_model_the_items_are_shown_all_the_same() -> None:
         assert (found.model, found.note) == (None, "No key: set KEY.")
         assert len(found.items) == 2
         assert found.context.system == "Be brief."
+        learned = room.sessions.means.rates
+        assert found.tokens == learned.estimate("test/small", found.context.measure())
+        room.sessions.means.rates.learn("test/small", {"words": 9, "base": 8}, Usage(60))
+        assert (await look(room, accepted.session)).tokens > found.tokens
 
 
 async def test_a_model_that_takes_no_schema_is_told_of_it() -> None:

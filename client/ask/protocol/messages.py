@@ -405,7 +405,7 @@ class ContextPage:
         "{type: `system`, text, tokens}, is the first",
     ]
     total: Annotated[int, "items in all pages"]
-    tokens: Annotated[int, "of all of them"]
+    tokens: Annotated[int, "of the whole request, its frame and tools included"]
     healed: Annotated[int, "what was wrong with calls and outputs in the log, and is not in here"]
     model: Annotated[str | None, "who would be asked; None: nobody can be, see `note`"] = None
     context_window: Annotated[int | None, "tokens; None: not known"] = None

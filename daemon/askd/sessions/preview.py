@@ -61,7 +61,8 @@ async def preview(session: LiveSession, caller: Caller, means: Means) -> Preview
     system = options.system or conversation.settings.system
     context = find_context(conversation, turn_id, system=system, options=options, model=model)
     shown = hide_images(context.items, model)
-    name = None if model is None else model.name
+    # What was learned of a model holds also when it cannot be asked just now.
+    name = (options.model or conversation.settings.model) if model is None else model.name
     tools = means.tools.describe() if model is not None and model.manners.tools else ()
     return Preview(
         context=context,
