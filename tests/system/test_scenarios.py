@@ -150,9 +150,7 @@ def test_3_resumed_continued_stopped_and_resumed_again_with_the_full_context(
         assert 'Continue chatting: ask -c "..."' in resumed.err
         go_on(f"upon {number}")
         go_on(f"a time {number}")
-        pid = world.daemon_pid()
-        world.ok("daemon", "stop")
-        wait_until(lambda pid=pid: not Path(f"/proc/{pid}").exists())
+        world.ok("daemon", "stop")  # returns when it has ended
     world.ok("resume", "tale")
     go_on("the end")
     shown = json.loads(world.ok("history", "show", "tale", "--raw").out)
