@@ -1,7 +1,8 @@
 """`ask doctor`: looks at everything that a prompt needs and says what to do about the rest.
 
 Each check is one line: ok, warn or fail. It starts the daemon, as a prompt
-would, and repairs nothing.
+would, if anything is stored, and repairs nothing unless it is told to
+(`recovering`).
 """
 
 import json
@@ -12,54 +13,80 @@ import stat
 import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import click
 
 import ask
-from ask.commands.calls import Map, json_option, open_client
+from ask.commands.calls import Map, complete_file, is_running, json_option, open_client
 from ask.commands.config import check_file
+from ask.commands.confinement import check_confinement
+from ask.commands.findings import WAYS_BACK, Finding, lay_out_finding
 from ask.commands.help import Command, Example
 from ask.commands.layout import count
 from ask.commands.models import WAYS, fetch_models
-from ask.exits import DONE, FAILED, Failed
+from ask.commands.stored import check_stored, list_backups
+from ask.exits import DONE, FAILED, STORAGE, Failed
 from ask.paths import Paths
 from ask.protocol import PROTOCOL, errors
-from ask.terminal import strip_controls
 
 if TYPE_CHECKING:
     from ask.connection import Client
 
+WAL_RESET_FIXED = (3, 51, 3)
+"""The SQLite in which two connections that write at once lose nothing any more."""
 LOGINCTL_LIMIT_S = 5.0
 """A system bus that hangs is not worth waiting for."""
-
-State = Literal["ok", "warn", "fail"]
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What one check found; `hint` says what to do, empty if it is in order."""
-
-    check: str
-    state: State
-    text: str
-    hint: str = ""
 
 
 @click.command(
     "doctor",
     cls=Command,
-    examples=[Example("ask doctor"), Example("ask doctor --json")],
-    codes=[errors.FAILED],
+    examples=[
+        Example("ask doctor"),
+        Example("ask doctor --json"),
+        Example("ask doctor --rebuild --yes", before=('ask "Say yes."',)),
+        Example("ask doctor --restore ask.db.backup-1 --yes", code=errors.NOT_FOUND),
+    ],
+    codes=[
+        errors.FAILED,
+        errors.NOT_FOUND,
+        errors.BUSY,
+        errors.NO_DAEMON,
+        errors.STORAGE,
+        errors.TIME_LIMIT,
+    ],
 )
+@click.option(
+    "--restore",
+    "backup",
+    metavar="BACKUP",
+    help="Put a backup in the place of the database: a path, or a name that the checks list.",
+)
+@click.option("--rebuild", is_flag=True, help="Make the database anew from the rollouts.")
+@click.option(
+    "--from",
+    "source",
+    metavar="DIRECTORY",
+    shell_complete=complete_file,
+    help="With --rebuild: read the rollouts in this directory.",
+)
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @json_option
-def doctor_command(as_json: bool) -> int:
+def doctor_command(
+    backup: str | None, rebuild: bool, source: str | None, yes: bool, as_json: bool
+) -> int:
     """Check everything that a prompt needs, and say what to do.
 
-    It ends with 1 if a check fails; a warning is none.
+    It ends with 1 if a check fails; a warning is none. With --restore or --rebuild it checks
+    nothing and repairs: the daemon is stopped, and what is replaced is put aside, not deleted.
     """
+    if backup is not None or rebuild:
+        return _repair(backup, rebuild, source, yes=yes, as_json=as_json)
+    if source is not None or yes:
+        raise click.UsageError("--from and --yes belong to --rebuild or --restore.")
     findings = []
     for finding in examine(Paths.of(os.environ)):
         findings.append(finding)
@@ -70,10 +97,18 @@ def doctor_command(as_json: bool) -> int:
     return FAILED if any(finding.state == "fail" for finding in findings) else DONE
 
 
-def lay_out_finding(finding: Finding) -> str:
-    """One line for the finding, and one for what to do."""
-    line = f"{finding.state:<4}  {finding.check}: {finding.text}"
-    return strip_controls(f"{line}\n      {finding.hint}" if finding.hint else line)
+def _repair(
+    backup: str | None, rebuild: bool, source: str | None, *, yes: bool, as_json: bool
+) -> int:
+    from ask.commands import recovering
+
+    if backup is not None and (rebuild or source is not None):
+        raise click.UsageError("--restore goes with neither --rebuild nor --from.")
+    if as_json:
+        raise click.UsageError("--json is for the checks alone.")
+    if backup is not None:
+        return recovering.restore(backup, yes=yes)
+    return recovering.rebuild(source, yes=yes)
 
 
 def examine(paths: Paths) -> Iterator[Finding]:
@@ -83,7 +118,9 @@ def examine(paths: Paths) -> Iterator[Finding]:
     for name, directory in (("data", paths.data), ("state", paths.state)):
         yield check_directory(name, directory)
     yield from check_daemon(paths)
+    yield list_backups(paths)
     yield check_linger()
+    yield check_confinement()
 
 
 def check_config(paths: Paths) -> Finding:
@@ -118,19 +155,30 @@ def check_directory(name: str, path: Path) -> Finding:
 
 
 def check_daemon(paths: Paths) -> Iterator[Finding]:
-    """Whether the daemon answers, and what it says of itself; nothing else without one."""
+    """Whether the daemon answers, and what it says of itself; nothing else without one.
+
+    It is started, but where nothing is stored yet: a look must not make a database.
+    """
+    if not paths.database.exists() and not is_running():
+        text = "none is running, and nothing is stored yet; the first prompt starts it"
+        yield Finding("daemon", "ok", text, "To see its models too: ask daemon start")
+        return
     try:
         with open_client() as client:
             status = client.call("daemon/status")
             yield check_version(status)
             yield check_owner(paths, status)
             yield check_socket(Path(status["socket"]))
-            yield Finding("sqlite", "ok", f"SQLite {status['sqlite']}")
+            yield Finding(
+                "sqlite", "ok", f"SQLite {status['sqlite']}{explain_sqlite(status['sqlite'])}"
+            )
+            yield from check_stored(client)
             yield from check_models(client)
     except Failed as error:
-        yield Finding(
-            "daemon", "fail", error.message, error.hint or "See what it says: ask daemon logs"
-        )
+        hint = error.hint or "See what it says: ask daemon logs"
+        if error.code == STORAGE and WAYS_BACK not in error.message:
+            hint += f"\n      If the database is what is wrong: {WAYS_BACK}"
+        yield Finding("daemon", "fail", error.message, hint)
 
 
 def check_version(status: Map) -> Finding:
@@ -140,6 +188,14 @@ def check_version(status: Map) -> Finding:
         return Finding("daemon", "ok", text)
     hint = f"ask is {ask.__version__}; make them equal: ask daemon restart"
     return Finding("daemon", "warn", text, hint)
+
+
+def explain_sqlite(version: str) -> str:
+    """What is to be known of this SQLite: up to 3.51.2 two writers at once can lose data."""
+    numbers = [int(each) if each.isdigit() else 0 for each in version.split(".")]
+    if numbers >= list(WAL_RESET_FIXED):
+        return ""
+    return " (the fault in its log that 3.51.3 mends needs two writers; here is one)"
 
 
 def check_owner(paths: Paths, status: Map) -> Finding:

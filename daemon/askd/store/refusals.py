@@ -159,7 +159,10 @@ def _explain(error: sqlite3.Error, path: Path) -> str:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return f"{path} is locked by another program. Close it, then try again."
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
-            return f"{path} is damaged. Restore it from a backup; one may lie beside it."
+            return (
+                f"{path} is damaged. "
+                "It comes back with ask doctor --rebuild, or ask doctor --restore BACKUP."
+            )
         case sqlite3.SQLITE_IOERR:
             name = getattr(error, "sqlite_errorname", "SQLITE_IOERR")
             return f"The disk that holds {path} reported an error ({name})."

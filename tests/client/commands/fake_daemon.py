@@ -64,6 +64,7 @@ class FakeDaemon:
         deleting: called before a conversation is deleted.
         ephemeral: every conversation is one.
         auth: the rows of `auth/status`.
+        check: the fields of `daemon/check` that are not in order.
         keys: what `auth/set` has kept.
         begun: what `auth/login` answers.
         pending: how many `auth/wait` answer "not yet" before the browser is done.
@@ -93,6 +94,7 @@ class FakeDaemon:
         self.deleting: Callable[[str], object] = lambda conversation_id: None
         self.ephemeral = False
         self.auth: list[Map] = []
+        self.check: Map = {}
         self.keys: dict[str, str] = {}
         self.begun: Map = {"login_id": "l1", "url": "https://v/auth", "expires_at": 4e9}
         self.pending = 0
@@ -655,6 +657,23 @@ class FakeDaemon:
             "sqlite": "3.45.1",
             "draining": False,
         }
+
+    def _daemon_check(self, params: Map) -> Map:
+        sound = {
+            "problems": [],
+            "strays": 0,
+            "conversations": 2,
+            "records": 9,
+            "unreadable": 0,
+            "lost": 0,
+            "damaged": [],
+            "complete": True,
+            "database_bytes": 45_000,
+            "wal_bytes": 0,
+            "python": "3.11.7",
+            "rollouts": {"directory": "/r", "mirrored": 2, "behind": 0, "trouble": None},
+        }
+        return {**sound, **self.check}
 
     def _daemon_stop(self, params: Map) -> Map:
         return {"conversation_id": None}

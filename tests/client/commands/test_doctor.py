@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ask.commands import doctor
+from ask.commands import doctor, recovering
 from ask.exits import Failed
 from ask.paths import Paths
 from tests.client.commands.conftest import Ask
@@ -46,6 +46,11 @@ def test_a_healthy_house_is_all_ok(ready: FakeDaemon, ask: Ask) -> None:
         "sqlite",
         "model",
         "provider",
+        "store",
+        "records",
+        "rollouts",
+        "backups",
+        "confinement",
     }
     assert result.code == 0
     text = ask("doctor").out
@@ -60,6 +65,64 @@ def test_each_provider_says_what_it_has_or_why_not(ready: FakeDaemon, ask: Ask) 
     assert "ok    provider: fake: 2 models" in result.out.splitlines()
     assert "warn  provider: work cannot be reached" in result.out.splitlines()
     assert result.code == 0
+
+
+def test_where_nothing_is_stored_nothing_is_made(ask: Ask, home: Path) -> None:
+    result = ask("doctor")
+    assert result.code == 0
+    assert "ok    daemon: none is running, and nothing is stored yet" in result.out
+    assert not home.exists()
+
+
+def test_what_cannot_go_together_is_said(ask: Ask, home: Path) -> None:
+    for words in (
+        ["--from", "x"],
+        ["--yes"],
+        ["--restore", "a", "--rebuild"],
+        ["--restore", "a", "--from", "x"],
+        ["--rebuild", "--json"],
+    ):
+        assert ask("doctor", *words).code == 2, words
+
+
+def test_repairs_are_handed_on(ask: Ask, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[tuple[object, ...]] = []
+
+    def note(what: str | None, *, yes: bool) -> int:
+        done.append((what, yes))
+        return 8
+
+    monkeypatch.setattr(recovering, "restore", note)
+    monkeypatch.setattr(recovering, "rebuild", note)
+    assert ask("doctor", "--restore", "b", "--yes").code == 8
+    assert ask("doctor", "--rebuild").code == 8
+    assert ask("doctor", "--rebuild", "--from", "d", "-y").code == 8
+    assert done == [("b", True), (None, False), ("d", True)]
+
+
+@pytest.mark.parametrize(
+    ("version", "told"),
+    [("3.40.1", True), ("3.51.2", True), ("3.51.3", False), ("3.52", False), ("odd", True)],
+)
+def test_the_fault_of_older_sqlites_is_named(version: str, told: bool) -> None:
+    assert bool(doctor.explain_sqlite(version)) == told
+
+
+def test_a_daemon_that_a_damaged_database_stops_names_the_ways_back(
+    ask: Ask, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / "data").mkdir(parents=True, mode=0o700)
+    (home / "data" / "ask.db").write_bytes(b"x")
+    (home / "data" / "ask.db.backup-3").write_bytes(b"x")
+
+    def refuse(**_: object) -> None:
+        raise Failed(74, "The daemon did not start: no.", hint="Its log: there")
+
+    monkeypatch.setattr(doctor, "open_client", refuse)
+    result = ask("doctor")
+    assert result.code == 1
+    assert "ask doctor --rebuild, or ask doctor --restore BACKUP" in result.out
+    assert "ok    backups: ask.db.backup-3 (1 B, now)" in result.out
 
 
 def test_no_model_and_a_strange_owner_fail_and_say_what_to_do(
@@ -98,6 +161,7 @@ def test_a_daemon_that_cannot_start_is_a_failure_not_a_crash(
         raise Failed(69, "The daemon did not start: no.", hint="Its log: there")
 
     monkeypatch.setattr(doctor, "open_client", refuse)
+    monkeypatch.setattr(doctor, "is_running", lambda: True)
     result = ask("doctor")
     assert result.code == 1
     assert "fail  daemon: The daemon did not start: no." in result.out

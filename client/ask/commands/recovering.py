@@ -1,0 +1,75 @@
+"""`ask doctor --restore` and `--rebuild`: ask, stop the daemon, let `askd` do it, pass its code on.
+
+It starts no daemon: the next command does. It touches no file itself.
+"""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+
+import click
+
+from ask.commands.daemon import STOP_WAIT_S, stop_daemon
+from ask.exits import DONE, NO_DAEMON, Failed
+from ask.spawn import inherit
+
+SIGNALLED = 128
+"""Added to the number of the signal that ended a child, as shells do."""
+
+
+def restore(backup: str, *, yes: bool) -> int:
+    """Put a backup in the place of the database; answer the exit code."""
+    question = f"Put {backup} in the place of the database, and the one that is there aside?"
+    return _recover(["restore", backup], question, yes=yes)
+
+
+def rebuild(source: str | None, *, yes: bool) -> int:
+    """Make the database anew from rollouts; answer the exit code."""
+    of = "the rollouts" if source is None else f"the rollouts in {source}"
+    question = f"Make the database anew from {of}, and put the one that is there aside?"
+    return _recover(["rebuild", *([] if source is None else [source])], question, yes=yes)
+
+
+def _recover(words: Sequence[str], question: str, *, yes: bool) -> int:
+    if importlib.util.find_spec("askd") is None:
+        raise Failed(
+            NO_DAEMON,
+            "askd is not installed here, and it is what does this.",
+            hint=f"Install it: {sys.executable} -m pip install 'askd[local]'",
+        )
+    if not yes and not _confirm(question):
+        click.echo("Nothing was changed.", err=True)
+        return DONE
+    pid = stop_daemon(STOP_WAIT_S)
+    if pid is not None:
+        click.echo(f"askd stopped (pid {pid}); the next command starts it.", err=True)
+    return run(words)
+
+
+def run(words: Sequence[str]) -> int:
+    """Run `askd WORDS` with its output on ours; its exit code, to its very end."""
+    child = subprocess.Popen(
+        # -P: a directory named askd where the caller stands is not ours.
+        [sys.executable, "-P", "-m", "askd", *words],
+        stdin=subprocess.DEVNULL,
+        env=inherit(os.environ),
+    )
+    try:
+        code = child.wait()
+    except KeyboardInterrupt:
+        child.wait()  # it had the same Ctrl-C, and says how it ends
+        raise
+    return code if code >= 0 else SIGNALLED - code
+
+
+def _confirm(question: str) -> bool:
+    """Ask a person; no answer is no."""
+    if not sys.stdin.isatty():
+        raise click.UsageError("There is no terminal to ask on: say --yes.")
+    click.echo(f"The daemon is stopped for it. {question} [y/N] ", nl=False, err=True)
+    answer = sys.stdin.readline()
+    if not answer.endswith("\n"):
+        click.echo(err=True)  # Ctrl-D shows nothing
+    return answer.strip().lower() in ("y", "yes")

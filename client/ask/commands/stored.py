@@ -1,0 +1,129 @@
+"""Checks of what is stored: the database, its records, the rollouts, the backups.
+
+The daemon looks at its own files (`daemon/check`); only the names of backups are
+read here, so that they are listed when no daemon can start.
+"""
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ask.commands.findings import WAYS_BACK, Finding, lay_out_age, lay_out_size
+from ask.commands.layout import count
+from ask.exits import Failed
+from ask.paths import Paths
+
+if TYPE_CHECKING:
+    from ask.connection import Client
+
+CHECK_LIMIT_S = 60.0
+"""The daemon looks for about half of it, in the worst case."""
+SHOWN = 5
+"""Of backups so many are named; all of them are in the data directory."""
+NO_BACKUPS = ("-wal", "-shm", "-journal", ".partial")
+"""How names end that only look like a backup's."""
+
+Map = Mapping[str, Any]
+
+
+def check_stored(client: "Client") -> Iterator[Finding]:
+    """Let the daemon look, and say what it found."""
+    try:
+        found = client.call("daemon/check", limit_s=CHECK_LIMIT_S)
+    except Failed as error:
+        if error.data.get("reason") != "unknown_method":
+            raise
+        yield Finding("store", "warn", "This daemon is too old to check it.", "ask daemon restart")
+        return
+    yield judge_store(found)
+    yield judge_records(found)
+    yield judge_rollouts(found.get("rollouts"))
+
+
+def judge_store(found: Map) -> Finding:
+    """Whether the database is sound, and how large it is."""
+    problems = found["problems"]
+    if problems:
+        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        return Finding(
+            "store", "fail", f"damaged: {problems[0]}{more}", f"Bring it back: {WAYS_BACK}"
+        )
+    size = lay_out_size(found["database_bytes"])
+    told = f"{count(found['conversations'], 'conversation')}, {size}"
+    if found["wal_bytes"]:
+        told += f", {lay_out_size(found['wal_bytes'])} in its log"
+    if found["strays"]:
+        strays = count(found["strays"], "row")
+        return Finding(
+            "store",
+            "warn",
+            f"{told}; {strays} refer to what is not there.",
+            f"Bring it back: {WAYS_BACK}",
+        )
+    if not found["complete"]:
+        return Finding(
+            "store", "warn", f"{told}; there was no time to look at all of it.", "Try again later."
+        )
+    return Finding("store", "ok", f"{told}, sound")
+
+
+def judge_records(found: Map) -> Finding:
+    """Whether every record can be read."""
+    looked = count(found["records"], "record")
+    if not (found["unreadable"] or found["lost"]):
+        return Finding("records", "ok", f"{looked} can be read")
+    words = []
+    if found["unreadable"]:
+        words.append(f"{count(found['unreadable'], 'record')} cannot be read")
+    if found["lost"]:
+        words.append(f"{count(found['lost'], 'record')} lost")
+    first = next(iter(found["damaged"]), None)
+    where = f"; the first in {first['conversation_id']}: {first['first']}" if first else ""
+    return Finding(
+        "records",
+        "fail" if found["lost"] else "warn",
+        f"{', '.join(words)}, of {looked}{where}",
+        "What the rollouts still hold of them comes back with: ask doctor --rebuild",
+    )
+
+
+def judge_rollouts(found: Map | None) -> Finding:
+    """Whether every conversation has its file."""
+    if found is None:
+        return Finding("rollouts", "warn", "The daemon could not say how they are.", "Try again.")
+    if found["directory"] is None:
+        return Finding("rollouts", "ok", "not written (rollouts.enabled is false)")
+    told = f"{found['directory']}: {count(found['mirrored'], 'conversation')}"
+    if found["behind"]:
+        told += f", {found['behind']} to come"
+    if found.get("trouble"):
+        return Finding(
+            "rollouts",
+            "warn",
+            f"{told}. {found['trouble']}",
+            "Conversations go on without them. Make that place writable; it is tried again.",
+        )
+    return Finding("rollouts", "ok", told)
+
+
+def list_backups(paths: Paths, now: float | None = None) -> Finding:
+    """The copies of the database that one could go back to, the newest first."""
+    moment = time.time() if now is None else now
+    found = []
+    try:
+        for path in paths.data.glob(f"{paths.database.name}.backup-*"):
+            if not path.name.endswith(NO_BACKUPS):
+                status = path.stat()
+                found.append((status.st_mtime, status.st_size, path.name))
+    except OSError as error:
+        return Finding("backups", "warn", f"{paths.data}: {error.strerror}.", "Look there.")
+    if not found:
+        return Finding("backups", "ok", "none")
+    found.sort(reverse=True)
+    named = [
+        f"{name} ({lay_out_size(size)}, {lay_out_age(moment - at)})"
+        for at, size, name in found[:SHOWN]
+    ]
+    if len(found) > SHOWN:
+        named.append(f"{len(found) - SHOWN} more in {paths.data}")
+    return Finding("backups", "ok", ", ".join(named))

@@ -1,0 +1,109 @@
+"""A repair asks first, stops the daemon, and ends as its child does."""
+
+import importlib.util
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from ask.commands import recovering
+from ask.exits import Failed
+
+
+class Child:
+    """A child process that ends as it is told."""
+
+    started: Sequence[Any] = ()
+    ends: Sequence[Any] = (0,)
+
+    def __init__(self, words: Sequence[str], **options: Any) -> None:
+        type(self).started = (*self.started, list(words[4:]))
+        assert list(words[:4]) == [sys.executable, "-P", "-m", "askd"]
+        self._ends = iter(self.ends)
+
+    def wait(self) -> int:
+        end = next(self._ends)
+        if isinstance(end, BaseException):
+            raise end
+        return int(end)
+
+
+@pytest.fixture
+def child(home: Path, monkeypatch: pytest.MonkeyPatch) -> type[Child]:
+    class Own(Child):
+        pass
+
+    monkeypatch.setattr(subprocess, "Popen", Own)
+    monkeypatch.setattr(recovering, "stop_daemon", lambda wait_s: None)
+    return Own
+
+
+@pytest.mark.parametrize(("ends", "code"), [((0,), 0), ((74,), 74), ((-9,), 137)])
+def test_the_childs_end_is_ours(child: type[Child], ends: tuple[int], code: int) -> None:
+    child.ends = ends
+    assert recovering.restore("b", yes=True) == code
+    assert recovering.rebuild(None, yes=True) == code
+    assert recovering.rebuild("d", yes=True) == code
+    assert child.started == (["restore", "b"], ["rebuild"], ["rebuild", "d"])
+
+
+def test_a_daemon_that_was_stopped_is_named(
+    child: type[Child], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(recovering, "stop_daemon", lambda wait_s: 7)
+    recovering.rebuild(None, yes=True)
+    assert capsys.readouterr().err == "askd stopped (pid 7); the next command starts it.\n"
+
+
+def test_ctrl_c_waits_for_the_childs_own_end(child: type[Child]) -> None:
+    child.ends = (KeyboardInterrupt(), 130)
+    with pytest.raises(KeyboardInterrupt):
+        recovering.rebuild(None, yes=True)
+
+
+@pytest.mark.parametrize(
+    ("typed", "done"), [("y\n", True), ("Yes\n", True), ("n\n", False), ("\n", False), ("", False)]
+)
+def test_a_person_is_asked(
+    child: type[Child],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    typed: str,
+    done: bool,
+) -> None:
+    class Terminal:
+        def isatty(self) -> bool:
+            return True
+
+        def readline(self) -> str:
+            return typed
+
+    monkeypatch.setattr(sys, "stdin", Terminal())
+    assert recovering.restore("b", yes=False) == 0
+    assert bool(child.started) == done
+    said = capsys.readouterr().err
+    assert "Put b in the place of the database" in said
+    assert ("Nothing was changed." in said) != done
+
+
+def test_without_a_terminal_nobody_can_be_asked(
+    child: type[Child], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: False, raising=False)
+    with pytest.raises(click.UsageError):
+        recovering.rebuild(None, yes=False)
+    assert child.started == ()
+
+
+def test_without_askd_nothing_is_stopped(
+    child: type[Child], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(Failed) as caught:
+        recovering.rebuild(None, yes=True)
+    assert caught.value.code == 69
+    assert child.started == ()

@@ -1,0 +1,93 @@
+"""What is said of the database, its records, the rollouts and the backups."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ask.commands import stored
+from ask.paths import Paths
+from tests.client.commands.conftest import Ask
+from tests.client.commands.fake_daemon import FakeDaemon, Refusal
+
+SOUND: dict[str, Any] = {
+    "problems": [],
+    "strays": 0,
+    "conversations": 1,
+    "records": 9,
+    "unreadable": 0,
+    "lost": 0,
+    "damaged": [],
+    "complete": True,
+    "database_bytes": 45_000,
+    "wal_bytes": 0,
+}
+
+
+@pytest.mark.parametrize(
+    ("found", "state", "text"),
+    [
+        ({}, "ok", "1 conversation, 45 kB, sound"),
+        ({"wal_bytes": 1000}, "ok", "1 conversation, 45 kB, 1 kB in its log, sound"),
+        ({"problems": ["page 3"]}, "fail", "damaged: page 3"),
+        ({"problems": ["page 3", "x", "y"]}, "fail", "damaged: page 3 (and 2 more)"),
+        ({"strays": 2}, "warn", "2 rows refer to what is not there."),
+        ({"complete": False}, "warn", "there was no time to look at all of it."),
+    ],
+)
+def test_the_store(found: dict[str, Any], state: str, text: str) -> None:
+    finding = stored.judge_store({**SOUND, **found})
+    assert (finding.check, finding.state) == ("store", state)
+    assert finding.text.endswith(text)
+    assert bool(finding.hint) == (state != "ok")
+    assert ("--rebuild" in finding.hint) == bool(found.get("problems") or found.get("strays"))
+
+
+def test_the_records() -> None:
+    assert stored.judge_records(SOUND).text == "9 records can be read"
+    first = {"conversation_id": "c1", "first": "seq 3 (titled): no", "unreadable": 1, "lost": 0}
+    found = stored.judge_records({**SOUND, "unreadable": 1, "damaged": [first]})
+    assert found.state == "warn"
+    assert found.text == (
+        "1 record cannot be read, of 9 records; the first in c1: seq 3 (titled): no"
+    )
+    assert "ask doctor --rebuild" in found.hint
+    assert stored.judge_records({**SOUND, "lost": 2}).state == "fail"
+
+
+def test_the_rollouts() -> None:
+    status: dict[str, Any] = {"directory": "/r", "mirrored": 2, "behind": 0, "trouble": None}
+    assert stored.judge_rollouts(status).text == "/r: 2 conversations"
+    assert stored.judge_rollouts({**status, "behind": 3}).text == "/r: 2 conversations, 3 to come"
+    troubled = stored.judge_rollouts({**status, "trouble": "No room."})
+    assert (troubled.state, troubled.text) == ("warn", "/r: 2 conversations. No room.")
+    assert stored.judge_rollouts({**status, "directory": None}).state == "ok"
+    assert stored.judge_rollouts(None).state == "warn"
+
+
+def test_backups_are_listed_the_newest_first(home: Path) -> None:
+    paths = Paths.of(os.environ)
+    assert stored.list_backups(paths).text == "none"
+    paths.data.mkdir(parents=True)
+    for number in range(7):
+        path = paths.data / f"ask.db.backup-{number}"
+        path.write_bytes(b"x" * 2000)
+        os.utime(path, (1000.0 + number * 3600,) * 2)
+    for name in ("ask.db.backup-1-wal", "ask.db.backup-9.partial", "ask.db"):
+        (paths.data / name).write_bytes(b"")
+    text = stored.list_backups(paths, now=1000.0 + 9 * 3600).text
+    assert text.startswith("ask.db.backup-6 (2 kB, 3 hours), ask.db.backup-5 (2 kB, 4 hours)")
+    assert text.endswith(f", 2 more in {paths.data}")
+
+
+def test_an_older_daemon_is_not_asked_twice(daemon: FakeDaemon, ask: Ask, home: Path) -> None:
+    daemon.refusals["daemon/check"] = Refusal("unknown_method", "no")
+    assert "warn  store: This daemon is too old to check it." in ask("doctor").out
+
+
+def test_what_the_daemon_found_is_shown(daemon: FakeDaemon, ask: Ask, home: Path) -> None:
+    daemon.check = {"problems": ["btree page 7"]}
+    result = ask("doctor")
+    assert "fail  store: damaged: btree page 7" in result.out
+    assert result.code == 1
