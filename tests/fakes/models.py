@@ -15,6 +15,7 @@ from askd.core.items import (
     AssistantMessage,
     Blob,
     Item,
+    Summary,
     Text,
     ToolOutput,
     UserMessage,
@@ -91,6 +92,8 @@ def find_misplaced(items: Sequence[Item]) -> str | None:
                 return f"doubled call ids {waiting}"
             if not item.parts and not item.calls:
                 return "an empty assistant message"
+        elif isinstance(item, Summary):
+            continue
         elif not isinstance(item, UserMessage):
             return f"{type(item).__name__} is not for models"
         blobs = sum(isinstance(part, Blob) for part in item.parts)

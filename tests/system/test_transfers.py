@@ -31,14 +31,17 @@ def test_a_rollout_of_codex_is_imported_shown_and_continued(world: World, path: 
     assert len(calls) == 1
     assert world.ok("-s", conversation, "ECHO:and on").out == "and on\n"
     request = world.model.requests(at_least=1)[0]
-    # Each of these was compacted: a model sees what Codex itself would go on with.
-    first, answer, after = request["messages"][:3]
-    assert first["role"] == "user"
-    assert first["content"].startswith("hello there\n\nRUN: echo hi-from-shell")
-    assert "\n\nAnother language model started to solve this problem" in first["content"]
-    assert answer["role"] == "assistant"
-    assert after == {"role": "user", "content": "after compaction"}
-    assert "tool" not in roles(request)
+    if b'"type":"compacted"' in before:
+        # A model sees what Codex itself would go on with.
+        first, answer, after = request["messages"][:3]
+        assert first["role"] == "user"
+        assert first["content"].startswith("hello there\n\nRUN: echo hi-from-shell")
+        assert "\n\nAnother language model started to solve this problem" in first["content"]
+        assert answer["role"] == "assistant"
+        assert after == {"role": "user", "content": "after compaction"}
+        assert "tool" not in roles(request)
+    else:
+        assert roles(request)[:5] == ["user", "assistant", "user", "assistant", "tool"]
     assert request["messages"][-1]["content"] == "ECHO:and on"
     assert path.read_bytes() == before
 

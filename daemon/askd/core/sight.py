@@ -114,14 +114,15 @@ def _see(turn_id: str, record: TurnRecord, view: View, pinned: Set[str]) -> Seen
     """A turn without what was dropped of it, and with stubs in place of pruned outputs."""
     items: Sequence[Item] = find_visible(record)
     if view.dropped or view.stubbed:
-        items = _reduce(items, view, kept={item.id for item in find_pinned(items, pinned)})
+        kept = {item.id for item in find_pinned(items, pinned)}
+        items = _reduce(items, view, kept=kept)
     return SeenTurn(turn_id, record.position, tuple(items))
 
 
 def _reduce(items: Sequence[Item], view: View, *, kept: Set[str]) -> list[Item]:
     return [
         stub_output(item)
-        if isinstance(item, ToolOutput) and item.id in view.stubbed - kept
+        if isinstance(item, ToolOutput) and item.id in view.stubbed and item.id not in kept
         else item
         for item in items
         if item.id not in view.dropped or item.id in kept
@@ -133,12 +134,15 @@ def find_pinned(items: Sequence[Item], pinned: Set[str]) -> list[Item]:
     kept = {item.id for item in items} & pinned
     if not kept:
         return []
+    outputs: dict[str, list[str]] = {}
+    for item in items:
+        if isinstance(item, ToolOutput):
+            outputs.setdefault(item.call_id, []).append(item.id)
     for message in items:
         if isinstance(message, AssistantMessage) and message.calls:
-            calls = {call.call_id for call in message.calls}
-            outputs = [o.id for o in items if isinstance(o, ToolOutput) and o.call_id in calls]
-            if not kept.isdisjoint({message.id, *outputs}):
-                kept.update((message.id, *outputs))
+            answers = [each for call in message.calls for each in outputs.get(call.call_id, ())]
+            if not kept.isdisjoint((message.id, *answers)):
+                kept.update((message.id, *answers))
     return [item for item in items if item.id in kept]
 
 

@@ -6,7 +6,6 @@ in their order, and an `undo` takes one back together with every pruning and
 compaction that was built on it. It plans no change, and shows no item.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from askd.core.events import HeadItem, ViewChanged
@@ -38,10 +37,11 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """A change in force; `position` of the last turn that it hides, None: it hides none."""
+    """A change in force, the last turn that it hides (None: it hides none), and what came of it."""
 
     body: ViewChanged
     position: int | None
+    view: View
 
 
 class Views:
@@ -49,53 +49,53 @@ class Views:
 
     def __init__(self) -> None:
         self._changes: list[_Change] = []
-        self._view = View()
 
     @property
     def current(self) -> View:
         """The view as it is now."""
-        return self._view
+        return self._changes[-1].view if self._changes else View()
 
     def apply(self, change: ViewChanged, position: int | None) -> None:
         """The next change of the log; `position` of the last turn that it hides, if any."""
         if change.kind == "undo":
             self._take_back(change.restored)
         else:
-            self._changes.append(_Change(change, position))
-        self._view = _fold(self._changes)
+            self._add(change, position)
 
     def find_undoable(self) -> ViewChanged | None:
         """The last pruning or compaction that is in force and that nothing cleared away."""
-        for each in reversed(self._changes):
-            if each.body.kind == "clear":
-                return None
-            return each.body
-        return None
+        last = self._changes[-1].body if self._changes else None
+        return None if last is None or last.kind == "clear" else last
+
+    def _add(self, body: ViewChanged, position: int | None) -> None:
+        view = _change(self.current, body, position)
+        self._changes.append(_Change(body, position, view))
 
     def _take_back(self, change_id: str | None) -> None:
-        place = next((k for k, each in enumerate(self._changes) if each.body.id == change_id), None)
+        # From the end: what is taken back is mostly what came last.
+        places = range(len(self._changes) - 1, -1, -1)
+        place = next((k for k in places if self._changes[k].body.id == change_id), None)
         if place is None:
             return
-        # What came after was made of what this one showed; a clear was made of nothing.
-        after = [each for each in self._changes[place + 1 :] if each.body.kind == "clear"]
-        self._changes = [*self._changes[:place], *after]
+        after = self._changes[place + 1 :]
+        del self._changes[place:]
+        for each in after:
+            # What came after was made of what this one showed; a clear was made of nothing.
+            if each.body.kind == "clear":
+                self._add(each.body, each.position)
 
 
-def _fold(changes: Iterable[_Change]) -> View:
-    floor = -1
-    head: tuple[HeadItem, ...] = ()
-    stubbed: set[str] = set()
-    dropped: set[str] = set()
-    basis = None
-    for change in changes:
-        body = change.body
-        basis = body.id
-        if change.position is not None:
-            floor = max(floor, change.position)
-        if body.kind == "clear":
-            head = ()
-        elif change.position is not None or body.summary is not None or body.kept:
-            head = body.kept if body.summary is None else (*body.kept, body.summary)
-        stubbed.update(body.stubbed_items)
-        dropped.update(body.dropped_items)
-    return View(floor, head, frozenset(stubbed), frozenset(dropped), basis)
+def _change(view: View, body: ViewChanged, position: int | None) -> View:
+    """The view with one change more."""
+    head = view.head
+    if body.kind == "clear":
+        head = ()
+    elif position is not None or body.summary is not None or body.kept:
+        head = body.kept if body.summary is None else (*body.kept, body.summary)
+    return View(
+        floor=view.floor if position is None else max(view.floor, position),
+        head=head,
+        stubbed=view.stubbed.union(body.stubbed_items) if body.stubbed_items else view.stubbed,
+        dropped=view.dropped.union(body.dropped_items) if body.dropped_items else view.dropped,
+        basis=body.id,
+    )
