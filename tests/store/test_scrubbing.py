@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import random
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -103,6 +104,27 @@ async def test_no_byte_of_it_is_left_in_any_spelling(path: Path) -> None:
         assert not (await store.reader.search(WORD, limit=100)).rows
         assert (await store.reader.search("file words", limit=100)).rows
     assert find_in_files(path, SECRET, WORD) == []
+
+
+@pytest.mark.parametrize("seed", [27, 28])
+async def test_no_byte_is_left_where_rows_have_moved_from_page_to_page(
+    path: Path, seed: int
+) -> None:
+    # A row that moves to another page leaves a copy behind: with the first seed some have.
+    chance = random.Random(seed)
+    ids = ["c0", "c1", "c2", "c3"]
+    async with open_store(path) as store:
+        for id in ids:
+            await store.writer.append(create(id))
+        for turn in range(40):
+            length = int(10 ** chance.uniform(0, 2.6))
+            said = " ".join(chance.choice(("alpha", "beta", WORD)) for _ in range(length))
+            write = add(chance.choice(ids), prompt(f"t{turn}", said), finish(f"t{turn}"))
+            await store.writer.append(write)
+        for id in ids:
+            await scrub(store, id, WORD)
+        assert await store.writer.erase()
+        assert find_in_files(path, WORD) == []
 
 
 async def test_the_rest_is_as_it_was(path: Path) -> None:

@@ -214,3 +214,28 @@ def test_an_index_that_cannot_be_cleaned_now_is_cleaned_later(
     assert "cannot be cleaned now" in caplog.text
     transactions.rest()
     assert words_left(transactions) == 0
+
+
+def test_erased_is_what_no_reader_holds(transactions: Transactions, path: Path) -> None:
+    assert transactions.erase()
+    reader = sqlite3.connect(f"file:{path}?mode=ro", uri=True, isolation_level=None)
+    reader.execute("BEGIN")
+    reader.execute("SELECT * FROM keys").fetchall()
+    connection_of(transactions).execute("INSERT INTO keys VALUES ('a', 'd', 'c', 't', 1)")
+    assert not transactions.erase()
+    reader.close()
+    assert transactions.erase()
+
+
+def test_a_disk_without_room_for_it_twice_is_said(
+    transactions: Transactions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(connection: sqlite3.Connection, path: Path) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr("askd.store.transactions.rewrite", refuse)
+    assert not transactions.erase()
+    monkeypatch.undo()
+    assert transactions.erase()
+    transactions.close()
+    assert not transactions.erase(), "there is nothing to write"

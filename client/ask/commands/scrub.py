@@ -25,6 +25,10 @@ SCRUB_LIMIT_S = 3600.0
 SHOWN = 20
 """Conversations and files that a person reads before the question."""
 NOTHING = "Nothing found."
+HELD = (
+    "The database could not be written anew: it is being read, or the disk has no room for it "
+    "twice. Freed pages may hold it still; run it again."
+)
 STOPPED = "What was replaced stays replaced; run it again for the rest."
 ELSEWHERE = (
     "Not reached: what providers were sent, terminals' scrollback, the shell's history, the "
@@ -168,6 +172,6 @@ def _tell(done: Map) -> None:
         more = done["left_total"] - len(done["left"])
         click.echo(f"and {layout.count(more, 'file')} more", err=True)
     if not done["erased"]:
-        click.echo("The database's log is in use, and is emptied within seconds.", err=True)
+        click.echo(HELD, err=True)
     if _count(done) or done["left"]:
         click.echo(ELSEWHERE, err=True)

@@ -1,7 +1,8 @@
 """Moves the write-ahead log into the database, on the writer's connection only.
 
-Two connections that checkpoint at once can lose data in SQLite before 3.51.3,
-so nobody else ever does. It never waits for readers and never fails a caller.
+And writes all of it anew, where no byte of what was there may stay. Two
+connections that checkpoint at once can lose data in SQLite before 3.51.3, so
+nobody else ever does. It never waits for readers and never fails a caller.
 """
 
 import sqlite3
@@ -11,6 +12,10 @@ from askd.store.database import BUSY_TIMEOUT_MS
 
 WAL_LIMIT_BYTES = 4 * 1024 * 1024
 """Above this a checkpoint is due; readers slow down with the log's length."""
+
+
+MEMORY_LIMIT_BYTES = 256 * 1024 * 1024
+"""A larger database is written anew by way of a file, which has no name; a smaller in memory."""
 
 
 def wal_size(path: Path) -> int:
@@ -37,3 +42,17 @@ def checkpoint(connection: sqlite3.Connection) -> bool:
     except sqlite3.Error:
         return False
     return not busy
+
+
+def rewrite(connection: sqlite3.Connection, path: Path) -> None:
+    """Write every page anew; raises `sqlite3.Error`, `OSError` if there is no room for it.
+
+    `secure_delete` overwrites what a row leaves, but not the copies that stay in the gaps of
+    pages when rows move to other pages.
+    """
+    if path.stat().st_size + wal_size(path) > MEMORY_LIMIT_BYTES:
+        connection.execute("PRAGMA temp_store = FILE")
+    try:
+        connection.execute("VACUUM")
+    finally:
+        connection.execute("PRAGMA temp_store = MEMORY")

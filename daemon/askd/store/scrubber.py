@@ -48,7 +48,7 @@ class Erasing(Protocol):
         ...
 
     async def erase(self) -> bool:
-        """Leave nothing of it in the index of words and the log of changes; False: try again."""
+        """Leave no byte of it in the database and its log; False: try again."""
         ...
 
 
@@ -83,7 +83,7 @@ class Found:
 class Cleaned:
     """What became of files: those that were scrubbed or removed, those that still hold it.
 
-    `is_erased` False: a reader held the log of changes all the time; it is emptied later.
+    `is_erased` False: freed pages may hold it still, for a reader or a full disk forbade more.
     """
 
     files: list[Path]

@@ -16,7 +16,7 @@ from typing import Any
 from askd.errors import AskdError, StorageFailed
 from askd.store import refusals
 from askd.store.batch import Change, Done, Outcome, commit_batch
-from askd.store.checkpoint import checkpoint
+from askd.store.checkpoint import checkpoint, rewrite
 from askd.store.database import configure_writer, prepare_file
 from askd.store.migrations import Migration, migrate
 from askd.store.reserve import Reserve
@@ -104,6 +104,18 @@ class Transactions:
         is_empty = self.checkpoint()
         self._reserve.keep()
         return is_empty
+
+    def erase(self) -> bool:
+        """Leave no byte of what was deleted or replaced; False: a reader or the disk forbids it."""
+        is_empty = self.rest()
+        if self.connection is None or not is_empty:
+            return False
+        try:
+            rewrite(self.connection, self._path)
+        except (sqlite3.Error, OSError) as error:
+            logger.warning("the database cannot be written anew: %s", error)
+            return False
+        return self.checkpoint()
 
     def close(self) -> None:
         """Empty the log and let go of the database."""

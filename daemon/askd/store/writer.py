@@ -140,12 +140,12 @@ class Writer(Log):
         return await self._ask(_Request(change, deletes=True))
 
     async def erase(self) -> bool:
-        """Take what was deleted out of the index of words and the log of changes.
+        """Leave no byte of what was deleted or replaced in the database and its log.
 
-        False: somebody reads an older state, and keeps it there.
+        All of it is written anew, and commits wait meanwhile. False: somebody reads an older
+        state and keeps it there, or the disk has no room for it twice.
         """
-        await self._in_thread(self._transactions.rest)
-        return wal_size(self._path) == 0
+        return await self._in_thread(self._transactions.erase)
 
     async def mend_search(self) -> None:
         """Have the index of words built anew when nobody waits, or at the next start."""

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ask.commands import scrub
-from ask.commands.scrub import ELSEWHERE, STOPPED
+from ask.commands.scrub import ELSEWHERE, HELD, STOPPED
 from tests.client.commands.conftest import Ask
 from tests.client.commands.fake_daemon import FakeDaemon, Refusal
 
@@ -101,7 +101,7 @@ def test_yes_scrubs_at_once_and_says_what_became_of_it(daemon: FakeDaemon, ask: 
         "Removed: /b",
         "Holds it still, or may: /keys.json",
         "and 2 files more",
-        "The database's log is in use, and is emptied within seconds.",
+        HELD,
         ELSEWHERE,
     ]
     (asked,) = daemon.called("conversation/scrub")
