@@ -57,6 +57,8 @@ class TurnRecord:
         stop: why completion `stopped` ended; None: none of the turn's ended by itself.
         usage: of all finished completions; None: no provider said.
         last: the turn's latest event.
+        started_at: when its last attempt started, unix seconds.
+        questions, answers: what it asked a person and was told, by the question's id.
         in_doubt: a record that cannot be read may have been one of its own.
     """
 
@@ -73,6 +75,9 @@ class TurnRecord:
     finished: TurnFinished | None = None
     withdrawn: bool = False
     last: Body | None = None
+    started_at: float = 0.0
+    questions: dict[str, QuestionAsked] = field(default_factory=dict)
+    answers: dict[str, QuestionAnswered] = field(default_factory=dict)
     in_doubt: bool = False
 
 
@@ -249,6 +254,7 @@ class Conversation:
                 # Until now it waited: what could not be read was of a turn before it.
                 record.in_doubt = record.in_doubt and record.attempt > 0
                 self._start(record, attempt)
+                record.started_at = self.updated_at
                 record.model = model or record.model
             case CompletionFinished(completion=completion, stop=stop, usage=usage):
                 self._assume_start(record)
@@ -275,8 +281,10 @@ class Conversation:
         record.last = body
         if isinstance(body, QuestionAsked):
             self.open_questions[body.question_id] = body
+            record.questions[body.question_id] = body
         else:
             self.open_questions.pop(body.question_id, None)
+            record.answers.setdefault(body.question_id, body)
 
     def _pin(self, body: ItemPinned | ItemUnpinned) -> None:
         pins = isinstance(body, ItemPinned)
