@@ -18,7 +18,7 @@ from askd.core.calibration import (
     learn,
     name_factors,
 )
-from askd.core.items import Blob, UserMessage
+from askd.core.items import Blob, Text, UserMessage
 from askd.core.scripts import CLASSES
 from askd.core.tokens import NOTHING, Size, measure, measure_request
 from tests.core.vocabularies import (
@@ -31,10 +31,14 @@ from tests.core.vocabularies import (
     read_texts,
 )
 
-ENGLISH = measure_request(
-    [measure("A sentence of quite ordinary words, said again. " * 40)], system=None
-)
-RUSSIAN = measure_request([measure("Обычное предложение из обычных слов. " * 40)], system=None)
+
+def say(text: str) -> Size:
+    """A request that says this."""
+    return measure_request([UserMessage("u", (Text(text),))])
+
+
+ENGLISH = say("A sentence of quite ordinary words, said again. " * 40)
+RUSSIAN = say("Обычное предложение из обычных слов. " * 40)
 
 
 def teach(rates: Rates, size: Size, *reports: float) -> Rates:
@@ -107,7 +111,7 @@ def test_one_foreign_script_hints_at_the_others_and_says_nothing_of_english() ->
 
 def test_what_an_image_costs_is_learned() -> None:
     item = UserMessage("u", (Blob("", 9, "image/png"),))
-    size = measure_request([measure(item), measure("What is this?")], system=None)
+    size = measure_request([item, UserMessage("v", (Text("What is this?"),))])
     rates = teach(UNKNOWN, size, 0.5, 0.5, 0.5, 0.5)
     assert estimate(measure(item), rates) == pytest.approx(800, rel=0.1)
 
@@ -115,7 +119,7 @@ def test_what_an_image_costs_is_learned() -> None:
 def test_a_prompt_that_a_template_hides_is_learned_as_what_it_is() -> None:
     rates = UNKNOWN
     for text in ("Hi.", "Say something about the sea.", "And more.", "Thank you very much."):
-        size = measure_request([measure(text)], system=None)
+        size = say(text)
         rates = learn(rates, size, size.tokens + 60)
     assert name_factors(rates)["base"] > 6
     assert name_factors(rates)["words"] == pytest.approx(1.0, abs=0.1)

@@ -36,7 +36,7 @@ from askd.core.items import (
 )
 from askd.core.outcome import Outcome
 from askd.core.pairs import find_faults
-from askd.core.tokens import measure, measure_request, measure_system
+from askd.core.tokens import measure_request, measure_system
 from tests.core.turn_world import accept, record
 from tests.core.values import logs
 
@@ -163,8 +163,7 @@ def test_a_cleared_view() -> None:
 
 def test_its_size_holds_the_system_prompt_and_the_tools() -> None:
     without, within = see(), see(system="Be brief.")
-    items = [measure(item) for item in without.items]
-    assert without.measure() == measure_request(items, system=None)
+    assert without.measure() == measure_request(without.items)
     assert within.system == "Be brief."
     assert within.measure() == without.measure() + measure_system("Be brief.")
     tool = {"name": "read", "description": "Reads.", "parameters": {"type": "object"}}

@@ -36,7 +36,6 @@ from askd.core.tokens import (
     measure,
     measure_request,
     measure_system,
-    sum_sizes,
 )
 from tests.core.values import ITEMS
 
@@ -99,18 +98,19 @@ def test_every_kind_of_item_is_in_the_table_above() -> None:
 def test_items_add_up(item: Item) -> None:
     twice = measure([item, item]).tokens_by_class
     assert twice == pytest.approx((measure(item) + measure(item)).tokens_by_class)
-    assert measure([]) == sum_sizes([]) == NOTHING
+    assert measure([]) == NOTHING
 
 
 def test_a_request_is_its_items_its_system_prompt_its_tools_and_a_frame() -> None:
     tool = {"name": WORDS}
-    size = measure_request([measure(WORDS)], system=WORDS, tools=[tool])
+    said = UserMessage("x", (Text(WORDS),))
+    size = measure_request([said], system=WORDS, tools=[tool])
     found = by_class(size)
     assert found["base"] == BASE_TOKENS
-    assert found["frames"] == ITEM_TOKENS + TOOL_TOKENS
+    assert found["frames"] == 2 * ITEM_TOKENS + TOOL_TOKENS
     assert found["words"] == pytest.approx(words(3) + by_class(measure("name"))["words"])
-    bare = measure_request([measure(WORDS)], system="")
-    assert by_class(bare) == {"words": words(), "base": BASE_TOKENS}
+    bare = by_class(measure_request([said], system=""))
+    assert bare == {"words": words(), "frames": ITEM_TOKENS, "base": BASE_TOKENS}
     assert measure_system(None) == NOTHING
 
 

@@ -36,11 +36,11 @@ def read_counts(script: str, vocabulary: str) -> list[int]:
 def converse(rates: Rates, script: str, vocabulary: str, turns: list[int]) -> Rates:
     """What is known after a conversation whose turns are these texts; each request holds all
     that was said before."""
-    sizes, reported = [], TEMPLATE_TOKENS
+    said, reported = [], TEMPLATE_TOKENS
     for turn in turns:
-        sizes.append(measure(UserMessage("u", (Text(read_texts(script)[turn]),))))
+        said.append(UserMessage("u", (Text(read_texts(script)[turn]),)))
         reported += read_counts(script, vocabulary)[turn] + MESSAGE_TOKENS
-        rates = learn(rates, measure_request(sizes, system=None), reported)
+        rates = learn(rates, measure_request(said), reported)
     return rates
 
 

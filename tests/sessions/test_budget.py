@@ -5,7 +5,7 @@ import trio
 
 from askd.core.items import Text, UserMessage
 from askd.core.outcome import OVERFLOW, Usage
-from askd.core.tokens import encode_size, measure, measure_request
+from askd.core.tokens import encode_size, measure_request
 from askd.errors import TooLarge, Unavailable
 from askd.providers.base import Caller, Model, ModelRequest
 from askd.sessions.budget import COUNT_S, NEAR, check_budget, count_request, is_near, size_request
@@ -104,7 +104,7 @@ async def test_a_conversation_that_only_seems_to_fit_is_refused() -> None:
 
 async def test_what_was_learned_decides_too() -> None:
     text = "Обычное предложение из обычных слов. " * 50
-    size = measure_request([measure(text)], system=None)
+    size = measure_request([UserMessage("u", (Text(text),))])
     window = 3 * size.tokens // 2
     async with open_room(models=ScriptedModels(window=window, reserved=0), title="off") as room:
         await room.finish(await room.ask(text))

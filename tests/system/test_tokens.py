@@ -17,7 +17,7 @@ import trio
 
 from askd.core.items import Text, UserMessage
 from askd.core.outcome import OVERFLOW
-from askd.core.tokens import measure, measure_request
+from askd.core.tokens import measure_request
 from askd.providers.base import Dialect, Endpoint, ModelRequest, UsageReported
 from askd.providers.http.transport import Transport
 from askd.providers.local import WEIGHTS_NAME
@@ -166,7 +166,7 @@ def test_near_the_limit_the_server_is_asked(tmp_path: Path) -> None:
         world.env["LLAMA_KEY"] = KEY
         # A vocabulary joins the line ends that an estimate takes one by one.
         text = f"word{chr(10) * 30}" * 40
-        estimated = measure_request([measure(text)], system=None).tokens
+        estimated = measure_request([UserMessage("u", (Text(text),))]).tokens
         assert window - reserved < estimated < 1.15 * (window - reserved)
         talk = ("-m", f"llama/{WEIGHTS_NAME}", "--max-output-tokens", "2", "--no-stdin")
         assert world.ask(*talk, text).code in (0, 9)

@@ -14,7 +14,7 @@ from askd.core.conversation import Conversation
 from askd.core.items import Blob, Item, Part, Text
 from askd.core.pairs import Fault, heal
 from askd.core.sight import find_sight
-from askd.core.tokens import Size, measure, measure_request
+from askd.core.tokens import Size, measure_request
 
 STDIN = "stdin"
 """The name of an attachment that came through standard input."""
@@ -34,7 +34,7 @@ class Context:
 
     def measure(self, tools: Sequence[Mapping[str, Any]] = ()) -> Size:
         """How large a request of it is, with these tools."""
-        return measure_request(map(measure, self.items), system=self.system, tools=tools)
+        return measure_request(self.items, system=self.system, tools=tools)
 
 
 def build_context(

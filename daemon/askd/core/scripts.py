@@ -118,25 +118,30 @@ _SCRIPTS = bytes(
 _NOT_LEADS = bytes(range(0xC0))
 """ASCII, and the bytes of a character after its first."""
 
-_PLACES: Mapping[Class, int] = {each: place for place, each in enumerate(CLASSES)}
+PLACES: Mapping[Class, int] = {each: place for place, each in enumerate(CLASSES)}
 
 
 def measure_text(text: str) -> list[float]:
     """Tokens of an ordinary vocabulary, a number for each of `CLASSES`."""
     found = [0.0] * len(CLASSES)
-    if not text:
-        return found
-    # A lone surrogate cannot be encoded and counts as the `?` that takes its place.
-    data = text.encode("utf-8", "replace")
-    _measure_ascii(data, found)
-    if len(data) > len(text):
-        leads = data.translate(_SCRIPTS, _NOT_LEADS)
-        for each, weight in _CHARACTERS.items():
-            found[_PLACES[each]] = weight * leads.count(_CODES[each])
+    add_text(found, text)
     return found
 
 
-def _measure_ascii(data: bytes, found: list[float]) -> None:
+def add_text(found: list[float], text: str) -> None:
+    """Add a text's tokens to those of others."""
+    if not text:
+        return
+    # A lone surrogate cannot be encoded and counts as the `?` that takes its place.
+    data = text.encode("utf-8", "replace")
+    _add_ascii(found, data)
+    if len(data) > len(text):
+        leads = data.translate(_SCRIPTS, _NOT_LEADS)
+        for each, weight in _CHARACTERS.items():
+            found[PLACES[each]] += weight * leads.count(_CODES[each])
+
+
+def _add_ascii(found: list[float], data: bytes) -> None:
     flags = data.translate(_FLAGS)
     size = len(flags)
     # As one large number: a byte beside its neighbour is a shift, and a run begins where the
@@ -147,7 +152,7 @@ def _measure_ascii(data: bytes, found: list[float]) -> None:
     later = (inside ^ (inside & (inside << 8))).to_bytes(size, "little")  # each run's second byte
     letters = flags.count(_LETTERS) + flags.count(_CAPITALS)
     words = starts.count(_LETTERS) + starts.count(_CAPITALS)
-    found[0] = _LETTER * letters + _WORD * words + _HUMP * starts.count(_HUMPS)
-    found[1] = _DIGIT * len(data.translate(None, _NOT_DIGITS))
-    found[2] = _MARK * flags.count(_MARKS) + _MARK_RUN * starts.count(_MARKS)
-    found[3] = _LINE * data.count(b"\n") + _GAP * later.count(_BLANKS)
+    found[0] += _LETTER * letters + _WORD * words + _HUMP * starts.count(_HUMPS)
+    found[1] += _DIGIT * len(data.translate(None, _NOT_DIGITS))
+    found[2] += _MARK * flags.count(_MARKS) + _MARK_RUN * starts.count(_MARKS)
+    found[3] += _LINE * data.count(b"\n") + _GAP * later.count(_BLANKS)

@@ -11,7 +11,6 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, assert_never
 
 from askd.core.items import (
@@ -20,16 +19,14 @@ from askd.core.items import (
     Item,
     Notice,
     Part,
-    Reasoning,
     Snapshot,
     Summary,
     Text,
-    ToolCall,
     ToolOutput,
     Unknown,
     UserMessage,
 )
-from askd.core.scripts import CLASSES, Class, measure_text
+from askd.core.scripts import CLASSES, PLACES, add_text, measure_text
 
 BYTES_PER_TOKEN = 4
 """Of text that is beside the log and was not read: what English comes to, rounded down."""
@@ -63,35 +60,47 @@ class Size:
 
 NOTHING = Size()
 
-
-def sum_sizes(sizes: Iterable[Size]) -> Size:
-    """All of them together."""
-    columns = zip(*(size.tokens_by_class for size in sizes), strict=True)
-    return Size(tuple(map(math.fsum, columns)) or NOTHING.tokens_by_class)
+_WORDS, _IMAGES, _THOUGHTS, _FRAMES, _BASE = (
+    PLACES["words"],
+    PLACES["images"],
+    PLACES["thoughts"],
+    PLACES["frames"],
+    PLACES["base"],
+)
 
 
 def measure(content: str | Item | Iterable[Item]) -> Size:
     """How large a text, an item, or several items are."""
+    found = [0.0] * len(CLASSES)
     if isinstance(content, str):
-        return Size(tuple(measure_text(content)))
-    if isinstance(content, Iterable):
-        return sum_sizes(map(_of_item, content))
-    return _of_item(content)
+        add_text(found, content)
+    elif isinstance(content, Iterable):
+        for item in content:
+            _add_item(found, item)
+    else:
+        _add_item(found, content)
+    return Size(tuple(found))
 
 
 def measure_request(
-    items: Iterable[Size], *, system: str | None, tools: Sequence[Mapping[str, Any]] = ()
+    items: Iterable[Item], *, system: str | None = None, tools: Sequence[Mapping[str, Any]] = ()
 ) -> Size:
     """How large a whole request is; `tools` as a request holds them."""
-    parts = [_of_class("base", float(BASE_TOKENS)), *items, measure_system(system)]
+    found = list(measure(items).tokens_by_class)
+    found[_BASE] += BASE_TOKENS
     for tool in tools:
-        parts += [_frame(TOOL_TOKENS), measure(json.dumps(tool, ensure_ascii=False, default=str))]
-    return sum_sizes(parts)
+        found[_FRAMES] += TOOL_TOKENS
+        add_text(found, json.dumps(tool, ensure_ascii=False, default=str))
+    return Size(tuple(found)) + measure_system(system)
 
 
 def measure_system(system: str | None) -> Size:
     """How large a system prompt is, frame included."""
-    return _frame(ITEM_TOKENS) + measure(system) if system else NOTHING
+    found = [0.0] * len(CLASSES)
+    if system:
+        found[_FRAMES] += ITEM_TOKENS
+        add_text(found, system)
+    return Size(tuple(found))
 
 
 def estimate_tokens(content: str | Item | Iterable[Item]) -> int:
@@ -111,57 +120,43 @@ def decode_size(data: Mapping[str, Any]) -> Size:
     return Size(tuple(float(n) if isinstance(n, int) and 0 <= n < 10**9 else 0.0 for n in found))
 
 
-def _of_class(name: Class, tokens: float) -> Size:
-    place = CLASSES.index(name)
-    return Size((*NOTHING.tokens_by_class[:place], tokens, *NOTHING.tokens_by_class[place + 1 :]))
-
-
-@cache
-def _frame(tokens: int) -> Size:
-    return _of_class("frames", float(tokens))
-
-
-def _of_item(item: Item) -> Size:
+def _add_item(found: list[float], item: Item) -> None:
     match item:
         case UserMessage(parts=parts):
-            return sum_sizes((_frame(ITEM_TOKENS), *map(_of_part, parts)))
+            _add_parts(found, parts)
         case AssistantMessage(parts=parts, reasoning=reasoning, calls=calls):
-            pieces = (*map(_of_part, parts), *_of_reasoning(reasoning), *map(_of_call, calls))
-            return sum_sizes((_frame(ITEM_TOKENS), *pieces))
+            _add_parts(found, parts)
+            for each in reasoning:
+                found[_THOUGHTS] += sum(measure_text(each.text))
+            for call in calls:
+                found[_FRAMES] += CALL_TOKENS
+                add_text(found, f"{call.call_id} {call.name} {call.arguments}")
         case ToolOutput(call_id=call_id, parts=parts):
-            return sum_sizes((_frame(ITEM_TOKENS), measure(call_id), *map(_of_part, parts)))
+            add_text(found, call_id)
+            _add_parts(found, parts)
         case Summary(text=text):
-            return _frame(ITEM_TOKENS) + measure(text)
+            add_text(found, text)
         case Notice() | Snapshot() | Unknown():
-            return NOTHING  # never sent to a model
-    assert_never(item)
+            return  # never sent to a model
+        case _:
+            assert_never(item)
+    found[_FRAMES] += ITEM_TOKENS
 
 
-def _of_part(part: Part) -> Size:
-    match part:
-        case Text(text=text, name=name):
-            return measure(text) if name is None else measure(text) + _of_name(name)
-        case Blob(bytes=size, media_type=media_type, name=name):
-            is_image = media_type.startswith("image/")
-            content = (
-                _of_class("images", float(IMAGE_TOKENS))
-                if is_image
-                else _of_class("words", size / BYTES_PER_TOKEN)
-            )
-            return content if name is None else content + _of_name(name)
-    assert_never(part)
-
-
-def _of_name(name: str) -> Size:
-    # Named twice: the frame around an attachment opens and closes.
-    size = measure(name)
-    return sum_sizes((_frame(ITEM_TOKENS), size, size))
-
-
-def _of_reasoning(reasoning: tuple[Reasoning, ...]) -> Iterable[Size]:
-    for each in reasoning:
-        yield _of_class("thoughts", math.fsum(measure_text(each.text)))
-
-
-def _of_call(call: ToolCall) -> Size:
-    return _frame(CALL_TOKENS) + measure(f"{call.call_id} {call.name} {call.arguments}")
+def _add_parts(found: list[float], parts: tuple[Part, ...]) -> None:
+    for part in parts:
+        match part:
+            case Text(text=text):
+                add_text(found, text)
+            case Blob(bytes=size, media_type=media_type):
+                if media_type.startswith("image/"):
+                    found[_IMAGES] += IMAGE_TOKENS
+                else:
+                    found[_WORDS] += size / BYTES_PER_TOKEN
+            case _:
+                assert_never(part)
+        if part.name is not None:
+            found[_FRAMES] += ITEM_TOKENS
+            # Named twice: the frame around an attachment opens and closes.
+            add_text(found, part.name)
+            add_text(found, part.name)

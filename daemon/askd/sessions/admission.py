@@ -15,7 +15,7 @@ from askd.core.events import Body, ConversationCreated, PromptAccepted, TurnOpti
 from askd.core.images import IMAGE_TYPES, find_image_type
 from askd.core.items import Blob, Part, UserMessage
 from askd.core.outcome import NO_DAEMON
-from askd.core.tokens import measure, measure_request
+from askd.core.tokens import measure_request
 from askd.errors import AskdError, Busy, RequestError, TooLarge
 from askd.providers.base import Caller, Model
 from askd.sessions.budget import count_request, is_near, size_request
@@ -267,7 +267,7 @@ class Admission:
         """The prompt's tokens, with nothing before it; asked of the provider near the limit."""
         means = self._sessions.means
         said = UserMessage("", prompt.parts)
-        size = measure_request([measure(said)], system=system)
+        size = measure_request([said], system=system)
         estimated = means.rates.estimate(model.name, size)
         if not is_near(estimated, model):
             return estimated

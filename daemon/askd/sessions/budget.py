@@ -8,7 +8,7 @@ import logging
 
 import trio
 
-from askd.core.tokens import Size, encode_size, measure, measure_request
+from askd.core.tokens import Size, encode_size, measure_request
 from askd.errors import ProviderError, TooLarge
 from askd.providers.base import Caller, Model, ModelRequest
 from askd.sessions.needs import ModelSource
@@ -28,7 +28,7 @@ COUNT_S = 3.0
 
 def size_request(request: ModelRequest) -> Size:
     """How large a request is, all that travels with it included."""
-    return measure_request(map(measure, request.items), system=request.system, tools=request.tools)
+    return measure_request(request.items, system=request.system, tools=request.tools)
 
 
 def is_near(tokens: int, model: Model) -> bool:
