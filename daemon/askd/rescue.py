@@ -136,7 +136,8 @@ def tell_rebuilt(told: Rebuilt, database: Path, source: Path) -> list[str]:
 def _tell_old(told: Rebuilt) -> list[str]:
     if told.aside is None:
         return ["There was no old database: terminals and background jobs are forgotten."]
-    kept = f"{count(told.terminals, 'terminal')} and {count(told.jobs, 'job')}"
+    terminals, jobs = told.kept.get("terminals", 0), told.kept.get("jobs", 0)
+    kept = f"{count(terminals, 'terminal')} and {count(jobs, 'job')}"
     if told.trouble is not None:
         taken = f"The old database could not be read ({told.trouble.rstrip('.')})."
     elif told.faults:

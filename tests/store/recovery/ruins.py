@@ -28,6 +28,7 @@ from askd.store.queries import Reader
 from askd.store.rollouts import place_file
 from tests.store.builders import add, answer, create, finish, job, key, note, open_store, prompt
 
+MEASURED = {"words": 900, "cyrillic": 300, "frames": 8, "base": 8}
 LONG = b"a long text with the word quagga\n" * 10
 LONG_ID = hashlib.sha256(LONG).hexdigest()
 WORK = "11111111-0000-4000-8000-000000000001"
@@ -48,8 +49,17 @@ TABLES = (
     "jobs",
     "usage",
     "search_rows",
+    "token_rates",
 )
-FROM_EVENTS = ("conversations", "events", "open_turns", "blobs", "blob_uses", "usage")
+FROM_EVENTS = (
+    "conversations",
+    "events",
+    "open_turns",
+    "blobs",
+    "blob_uses",
+    "usage",
+    "token_rates",
+)
 """What a rebuild makes again of the rollouts alone."""
 
 
@@ -75,7 +85,7 @@ async def build(path: Path) -> None:
                     WORK,
                     TurnStarted(turn, 1, "m/one"),
                     answer(turn, f"answer {number}"),
-                    CompletionFinished(turn, 1, "end", Usage(10 * number, 5)),
+                    CompletionFinished(turn, 1, "end", Usage(1000 * number, 5), MEASURED),
                     finish(turn),
                 )
             )
@@ -159,7 +169,7 @@ async def mirror(path: Path, directory: Path, *, told: bool = True) -> dict[str,
     reader = Reader(path)
     found: dict[str, Path] = {}
     try:
-        page = await reader.list_conversations(cursor=None, limit=100)
+        page = await reader.list_conversations(cursor=None, limit=10_000)
         for row in page.rows:
             events = await reader.load(row.id)
             file = found[row.id] = place_file(directory, row.id, row.created_at)

@@ -100,9 +100,9 @@ def test_rows_that_fit_nothing_are_passed_over(filling: Filling, path: Path) -> 
     put(filling, "c", ConversationCreated("c"))
     names = ("terminal", "conversation_id", "at")
     rows = [("t1", "c", 1.0), ("t2", "gone", 1.0), ("t1", "c", 2.0)]
-    assert filling.insert("terminals", names, rows) == 1
+    assert filling.insert("terminals", names, rows) == 2
     filling.close()
-    assert ruins.query(path, "SELECT terminal FROM terminals") == [("t1",)]
+    assert ruins.query(path, "SELECT terminal, at FROM terminals") == [("t1", 2.0)]
 
 
 def test_a_key_of_a_turn_that_is_lost_stands_for_nothing(filling: Filling, path: Path) -> None:

@@ -29,13 +29,20 @@ from askd.store.database import configure_writer, prepare_file
 from askd.store.digests import ANY_DIGEST
 from askd.store.migrations import migrate
 from askd.store.projection import ConversationRow, advance_row, empty_row
+from askd.store.recovery.remains import find_columns
 from askd.store.recovery.rows import LOST, Row
 from askd.store.search_index import index_events
+from askd.store.token_rates import learn_rates
 from askd.store.usage import count_answers
 from askd.store.writer import connect
 
 ReadBlob = Callable[[str], bytes | None]
 Columns = Sequence[Any]
+MADE_ANEW = (
+    "blob", "conversations", "events", "keys", "migrations", "open_turns", "rollout", "search",
+    "sqlite_", "usage",
+)  # fmt: skip
+"""How the names of those tables begin that are filled from events, or one by one."""
 CACHE_KIB = 64 * 1024
 """Of pages that are changed again and again while the index of words grows."""
 
@@ -114,20 +121,34 @@ class Filling:
         self.events += len(rows)
 
     def insert(self, table: str, names: Sequence[str], rows: Sequence[Columns]) -> int:
-        """Put rows in as they were; those that fit nothing are passed over. Answers how many."""
+        """Put rows in as they were; those that fit nothing are passed over. Answers how many.
+
+        They know better than what was made of events, where that is there already.
+        """
         marks = ", ".join("?" * len(names))
         taken = 0
         self._begin()
         for row in rows:
             try:
                 done = self._connection.execute(
-                    f"INSERT OR IGNORE INTO {table} ({', '.join(names)}) VALUES ({marks})", row
+                    f"INSERT OR REPLACE INTO {table} ({', '.join(names)}) VALUES ({marks})", row
                 )
             except sqlite3.IntegrityError:
                 continue  # of a conversation that is gone
             taken += done.rowcount
         self._connection.execute("COMMIT")
         return taken
+
+    def find_tables(self) -> list[str]:
+        """Tables that hold more than follows from events, by name."""
+        found = self._connection.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
+        )
+        return [name for (name,) in found if not name.startswith(MADE_ANEW)]
+
+    def find_columns(self, table: str) -> list[str]:
+        """The columns of a table, in their order."""
+        return find_columns(self._connection, table)
 
     def replace_keys(self, rows: Sequence[Columns]) -> None:
         """Keys as they were, digests too: they know better than what was made of events."""
@@ -189,6 +210,7 @@ class Filling:
             count_answers(connection, find_counted(events))
         else:
             connection.executemany(f"INSERT INTO usage ({USAGE}) VALUES ({USAGE_MARKS})", usage)
+        learn_rates(connection, find_counted(events))
         index_events(connection, events)
         connection.executemany(
             "INSERT INTO open_turns (conversation_id, turn_id) VALUES (?, ?)",

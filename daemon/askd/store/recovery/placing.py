@@ -22,6 +22,8 @@ from askd.store.writer import connect
 
 HEADER = b"SQLite format 3\0"
 """With this every database begins."""
+BUSY_TIMEOUT_MS = 500
+"""The daemon is away: whoever reads now is a person with a tool, who can be asked to stop."""
 SIDES = ("-wal", "-shm")
 """What SQLite keeps beside a database that is open, or was not closed."""
 
@@ -45,6 +47,7 @@ def settle(database: Path) -> str | None:
     try:
         connection = connect(database)
         try:
+            connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
             busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         finally:
             connection.close()

@@ -27,13 +27,6 @@ UNFINISHED = ".rebuilding"
 """What the name of the new database ends with until it is whole."""
 
 KEYS = ("key", "digest", "conversation_id", "turn_id", "seq")
-TERMINALS = ("terminal", "conversation_id", "at")
-PARTIALS = ("conversation_id", "item_id", "kind", "turn_id", "text")
-JOBS = (
-    "id", "kind", "unique_key", "conversation_id", "arguments", "state", "run_at", "attempt",
-    "max_attempts", "owner", "errors", "created_at", "started_at", "finished_at",
-)  # fmt: skip
-
 Progress = Callable[[int, int], None]
 """Told how many conversations are done, and of how many."""
 
@@ -50,7 +43,7 @@ class Rebuilt:
         lost_blobs: contents of attachments that nobody has any more.
         from_old: conversations that the old database knew more of, or alone.
         unnamed: conversations that lost their name to a later one, as (id, name).
-        terminals, jobs: how many were taken from the old database.
+        kept: how many rows of the old database's other tables were taken.
         faults: how many reads of the old database failed; `trouble`: why it cannot be read.
         aside: where the old database is now; None: there was none.
     """
@@ -66,8 +59,7 @@ class Rebuilt:
     lost_blobs: int = 0
     from_old: int = 0
     unnamed: list[tuple[str, str]] = field(default_factory=list)
-    terminals: int = 0
-    jobs: int = 0
+    kept: dict[str, int] = field(default_factory=dict)
     faults: int = 0
     trouble: str | None = None
     aside: Path | None = None
@@ -147,7 +139,9 @@ def _fill(
         )
         if seq == 0
     }
-    imported = dict(remains.read_table("conversations", ("id", "imported_at"), order="id"))
+    imported: dict[str, float] = dict(
+        remains.read_table("conversations", ("id", "imported_at"), order="id")
+    )
     usage = _sort_usage(remains)
     ids = sorted(files.keys() | remains.find_conversations())
     for number, id in enumerate(ids):
@@ -277,12 +271,13 @@ def _take_tables(
     filling.insert("usage", USAGE.split(", "), spent)
     keys = remains.read_table("keys", KEYS, order="key")
     filling.replace_keys([row if filling.has(row[2]) else _forget(row) for row in keys])
-    terminals = remains.read_table("terminals", TERMINALS, order="terminal")
-    told.terminals = filling.insert("terminals", TERMINALS, terminals)
-    filling.insert(
-        "partials", PARTIALS, remains.read_table("partials", PARTIALS, order="conversation_id")
-    )
-    told.jobs = filling.insert("jobs", JOBS, remains.read_table("jobs", JOBS, order="id"))
+    for table in filling.find_tables():
+        names = [
+            name for name in filling.find_columns(table) if name in remains.find_columns(table)
+        ]
+        if names:
+            rows = remains.read_table(table, names, order=names[0])
+            told.kept[table] = filling.insert(table, names, rows)
 
 
 def _forget(row: Columns) -> Columns:

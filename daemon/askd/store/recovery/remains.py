@@ -100,6 +100,16 @@ class Remains:
             found.update(dict.fromkeys(rows))
         return list(found)
 
+    def find_columns(self, table: str) -> list[str]:
+        """The columns that a table has here; none: there is no such table."""
+        if self._connection is None:
+            return []
+        try:
+            return find_columns(self._connection, table)
+        except sqlite3.Error:
+            self.faults += 1
+            return []
+
     def _read(self, query: str, parameters: Columns) -> tuple[list[Columns], bool]:
         """The rows up to the first that cannot be read, and whether these are all."""
         if self._connection is None:
@@ -118,6 +128,12 @@ class Remains:
             self.faults += 1
             return rows, False
         return rows, True
+
+
+def find_columns(connection: sqlite3.Connection, table: str) -> list[str]:
+    """The columns of a table; of one that is not there, none."""
+    found = connection.execute("SELECT name FROM pragma_table_info(?)", (table,))
+    return [name for (name,) in found]
 
 
 def _read_row(columns: Columns) -> Row:
