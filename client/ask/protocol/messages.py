@@ -66,6 +66,11 @@ class TurnOptions:
         "how much the model is to think before it answers",
     ] = None
     answer_schema: Annotated[Map | None, "a JSON schema that the answer must fit"] = None
+    overflow: Annotated[
+        Literal["compact", "reset", "continue", "ask"] | None,
+        "what to do when the conversation does not fit any more; `ask` without a person there "
+        "ends the turn with code 7",
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

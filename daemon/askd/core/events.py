@@ -55,6 +55,8 @@ class TurnOptions:
     effort: str | None = None
     answer_schema: Mapping[str, Any] | None = None
     """A JSON schema that the answer must fit; one that does not is asked for once more."""
+    overflow: Literal["compact", "reset", "continue", "ask"] | None = None
+    """What to do when a request of this turn does not fit, and nothing can safely leave it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ import trio
 
 from askd.core.calibration import Rates
 from askd.core.events import Event
+from askd.core.overflow import Policy
 from askd.providers.base import Caller, Model, ModelRequest, StreamEvent
 from askd.sessions.rates import KnownRates
 from askd.store.log import KnownKey, Log, Partial
@@ -96,6 +97,7 @@ class Means:
     """What turns are run with. `now` in unix seconds; `new_id` makes UUIDs.
 
     `guessed`: the models of which was said that their window is a guess, once for all.
+    `overflow`: the setting; None: not set.
     """
 
     models: ModelSource
@@ -106,3 +108,4 @@ class Means:
     turns: trio.CapacityLimiter
     guessed: set[str] = field(default_factory=set)
     rates: KnownRates = field(default_factory=KnownRates)
+    overflow: Callable[[], Policy | None] = lambda: None
