@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from askd.core import outcome
 from askd.core.conversation import Conversation, TurnRecord
-from askd.core.events import Body, ItemAdded, QuestionAsked, TurnFinished
+from askd.core.events import Body, ItemAdded, QuestionAnswered, QuestionAsked, TurnFinished
 from askd.core.items import AssistantMessage, Reasoning, Text, ToolOutput
 from askd.core.outcome import Outcome
 from askd.core.turn import Append, Interrupted, Turn
@@ -117,7 +117,9 @@ def _plan_turn(
     if isinstance(last, QuestionAsked) and _is_open(last, conversation) and not record.in_doubt:
         return StayParked(turn_id, last)
     partials = _join_partials(record, texts)
-    if _can_repeat(record, harmless_tools):
+    if isinstance(last, QuestionAnswered) and not partials and _was_left(last, record):
+        return _with_secrets(record, Retry(turn_id, record.attempt + 1, ()))
+    if can_repeat(record, harmless_tools):
         bodies = tuple(
             ItemAdded(turn_id, message, number, "superseded") for number, message in partials
         )
@@ -132,6 +134,18 @@ def _is_open(question: QuestionAsked, conversation: Conversation) -> bool:
     return question.question_id in conversation.open_questions
 
 
+def _was_left(answer: QuestionAnswered, record: TurnRecord) -> bool:
+    """Whether the turn had come to nothing since it was told what a person wants.
+
+    Answered while nobody ran it, or so shortly before the end that nothing was said yet. Where
+    a call waited for the answer, it may have begun: only between completions nothing had. It is
+    another attempt all the same, or what kills the daemon here would do so for ever.
+    """
+    asked = record.questions.get(answer.question_id)
+    can_go_on = asked is not None and asked.kind == "overflow" and not record.in_doubt
+    return can_go_on and record.attempt < MAX_ATTEMPTS
+
+
 def _with_secrets(record: TurnRecord, plan: RunIt | Retry) -> Plan:
     prompt = record.prompt
     if not prompt.caller_credentials:
@@ -139,7 +153,8 @@ def _with_secrets(record: TurnRecord, plan: RunIt | Retry) -> Plan:
     return WaitForSecrets(prompt.turn_id, prompt.key, SECRETS_WAIT_S, plan)
 
 
-def _can_repeat(record: TurnRecord, harmless_tools: Set[str]) -> bool:
+def can_repeat(record: TurnRecord, harmless_tools: Set[str]) -> bool:
+    """Whether a turn that had started can be run again after its daemon's end."""
     if not record.prompt.options.detach or record.attempt >= MAX_ATTEMPTS:
         return False
     if record.in_doubt:

@@ -31,6 +31,7 @@ from askd.sessions.contents import ReadBlob, resolve_blobs
 from askd.sessions.findings import report_request
 from askd.sessions.live import LiveSession
 from askd.sessions.needs import Means, Report
+from askd.sessions.parking import Parked
 from askd.sessions.requests import add_cost, build_request, find_context
 from askd.sessions.schemas import find_objection
 from askd.sessions.streaming import SAVE_BYTES, SAVE_INTERVAL_S, LiveText
@@ -88,12 +89,15 @@ class Completion:
         self._scope.cancel()
 
     async def run(self) -> Input:
-        """Ask, and answer with what the turn's machine is to be fed."""
+        """Ask, and answer with what the turn's machine is to be fed; raise `Parked`."""
         with self._scope:
             try:
                 return await self._ask()
             except Exception as error:
-                return CompletionFailed(_describe(error), self._partial())
+                if not any(isinstance(each, Parked) for each in find_leaves(error)):
+                    return CompletionFailed(_describe(error), self._partial())
+                if not self._scope.cancel_called:
+                    raise Parked from None
         return CompletionCancelled(self._partial())
 
     async def _ask(self) -> Input:

@@ -18,6 +18,7 @@ from askd.errors import StorageFailed
 from askd.sessions.endings import end_turn_as
 from askd.sessions.live import LiveSession
 from askd.sessions.needs import Means, SessionStore
+from askd.sessions.parking import find_parked, is_answered, keep_time
 from askd.sessions.recovery import recover_session
 from askd.sessions.turns import TurnRun
 
@@ -54,9 +55,10 @@ class Driver:
 
     async def _step(self) -> None:
         await self._mend()
+        waits = await self._keep_time()
         turn_id = self._choose()
         if turn_id is None:
-            await self._rest()
+            await self._rest(waits)
             return
         async with self._means.turns:
             await self._run_turn(turn_id)
@@ -76,8 +78,11 @@ class Driver:
         session = self._session
         if session.active_turn is None:
             return next(iter(session.queue), None)
-        # Begun by an earlier daemon: it goes on if recovery said so, else it is parked.
-        return session.active_turn if session.active_turn in session.resumable else None
+        if session.active_turn in session.resumable:
+            return session.active_turn  # begun by an earlier daemon, and to be tried again
+        parked = find_parked(session)
+        is_due = parked is not None and is_answered(parked)
+        return session.active_turn if is_due else None
 
     def _secrets_wait(self, turn_id: str) -> float:
         """Seconds that the turn may still wait for its caller to bring the keys again."""
@@ -87,11 +92,13 @@ class Driver:
             return 0.0
         return session.loaded_at + SECRETS_WAIT_S - trio.current_time()
 
-    async def _rest(self) -> None:
+    async def _rest(self, parked_s: float | None) -> None:
         """Wait until something happened, or until waiting for it has taken long enough."""
         session = self._session
         unmended = session.closing or session.is_stale or session.needs_recovery
         waits = [CLOSE_RETRY_S] if unmended else []
+        if parked_s is not None:
+            waits.append(parked_s)
         turn_id = None if self._is_draining() else self._find_next()
         if turn_id is not None and (wait_s := self._secrets_wait(turn_id)) > 0:
             waits.append(wait_s)
@@ -129,6 +136,13 @@ class Driver:
         except Exception as refusal:
             log.error("Turn could not be closed: turn_id=%s: %s", turn_id, refusal)
             session.report_unsaved(end, outcome="failed")
+
+    async def _keep_time(self) -> float | None:
+        try:
+            return await keep_time(self._session, self._means.now)
+        except StorageFailed as error:
+            log.warning("Storage fails: id=%s: %s", self._session.id, error.message)
+            return CLOSE_RETRY_S
 
     # ---- mending ---------------------------------------------------------------
 

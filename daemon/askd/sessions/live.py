@@ -315,18 +315,18 @@ class LiveSession:
         status = self.status(turn_id)
         if status.state == "queued":
             status = await self.withdraw(turn_id)
+        end = Interrupted(FAILED, "interrupted", f"Interrupted by {by}.")
         if status.state == "running" and self.running is not None:
-            self.running.post(Interrupted(FAILED, "interrupted", f"Interrupted by {by}."))
+            self.running.post(end)
         elif status.state == "running":
-            await self._close_parked(turn_id, by)
+            await self.close_parked(turn_id, end)
         return self.status(turn_id)
 
-    async def _close_parked(self, turn_id: str, by: str) -> None:
+    async def close_parked(self, turn_id: str, end: Interrupted) -> None:
         """End a turn that waits for a person, with nobody running it."""
         async with self.starting:
             record = self.conversation.turns[turn_id]
             if record.finished is None and self.running is None:
-                end = Interrupted(FAILED, "interrupted", f"Interrupted by {by}.")
                 await self.append(end_turn(record, end))
 
     async def append(self, bodies: Sequence[Body]) -> None:

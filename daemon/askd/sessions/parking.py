@@ -9,21 +9,32 @@ question is answered, or when nobody did in time.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from askd.core.conversation import TurnRecord
 from askd.core.events import QuestionAnswered, QuestionAsked
+from askd.core.outcome import TIME_LIMIT
 from askd.core.questions import (
+    EXPIRED,
+    EXPIRY,
     Choice,
     QuestionKind,
     describe_question,
     digest_question,
     find_answer,
+    find_open,
     find_question,
 )
+from askd.core.turn import Interrupted
 from askd.sessions.live import LiveSession
 
 ATTENDED_S = 600.0
 """Ten minutes: who asked sits there, or will be back soon."""
 DETACHED_S = 86_400.0
 """A day: who asked has gone, and looks at it when there is time."""
+
+
+POLL_S = 60.0
+"""Ends are times of the wall clock, which may be set: it is looked at this often."""
+LATE = "The time limit of {limit:g} s was reached while the turn waited for a person."
 
 
 class Parked(Exception):
@@ -75,3 +86,49 @@ async def ask_person(
         )
         await session.append([question])
     raise Parked
+
+
+def find_parked(session: LiveSession) -> TurnRecord | None:
+    """The turn that has started, is not over, and is run by nobody until it is answered."""
+    turn_id = None if session.running is not None else session.active_turn
+    is_known = not (session.needs_recovery or session.is_stale or session.deleted)
+    if turn_id is None or turn_id in session.resumable or not is_known:
+        return None
+    return session.conversation.turns[turn_id]
+
+
+def is_answered(record: TurnRecord) -> bool:
+    """Whether a parked turn has been told what it waits for."""
+    return bool(record.questions) and find_open(record) is None
+
+
+def find_time_left(record: TurnRecord, now: Callable[[], float]) -> float | None:
+    """Seconds until the turn's own time limit, waiting for people included; None: it has none."""
+    limit = record.prompt.options.timeout_s
+    return None if limit is None else record.started_at + limit - now()
+
+
+async def keep_time(session: LiveSession, now: Callable[[], float]) -> float | None:
+    """End what a parked turn has waited for too long; raise `StorageFailed`.
+
+    A question that nobody answered in time is answered by `EXPIRY`, and the turn goes on with
+    that; a turn whose own time is over ends. Answers with the seconds until this is to be looked
+    at again; None: nothing waits.
+    """
+    record = find_parked(session)
+    question = None if record is None else find_open(record)
+    if record is None or question is None:
+        return None
+    turn_id, limit = record.prompt.turn_id, record.prompt.options.timeout_s
+    left = find_time_left(record, now)
+    if limit is not None and left is not None and left <= 0:
+        end = Interrupted(TIME_LIMIT, "time_limit", LATE.format(limit=limit))
+        await session.close_parked(turn_id, end)
+        return None
+    async with session.admission:  # where answers are taken: the first one wins
+        waits = question.expires_at - now()
+        if waits <= 0 and question.question_id in session.conversation.open_questions:
+            answer = QuestionAnswered(turn_id, question.question_id, EXPIRY, EXPIRED)
+            await session.append([answer])
+            return None
+    return min(POLL_S, max(waits, 0.0), POLL_S if left is None else left)

@@ -5,16 +5,14 @@ after each commit. A conversation that is not in memory is read from the log
 first, once however many ask, and what is committed meanwhile is not missed.
 """
 
-import contextlib
 import logging
 from collections.abc import Callable, Sequence
 
 import trio
 
 from askd.core.events import Event
-from askd.core.outcome import FAILED
-from askd.core.turn import Interrupted
 from askd.errors import AskdError, Busy, NotFound, RequestError, StorageFailed
+from askd.sessions.draining import INTERRUPT_WAIT_S, Drain
 from askd.sessions.driver import Driver
 from askd.sessions.findings import report_load
 from askd.sessions.hub import Hub, Published
@@ -34,8 +32,6 @@ EPHEMERAL_LIMIT = 256
 RECOVERY_RETRY_S = 5.0
 """While the log cannot be read after a start, it is tried again this often."""
 LOAD_FAILED = "Failed to load conversation: "
-INTERRUPT_WAIT_S = 10.0
-"""How long interrupted turns may take to write down their end."""
 
 
 class _Loading:
@@ -73,6 +69,7 @@ class Sessions:
         self._drivers: dict[str, trio.CancelScope] = {}
         self._terminals: dict[str, str] = {}
         self._nursery: trio.Nursery | None = None
+        self._drain = Drain(self.live, harmless_tools=means.tools.harmless)
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Run the drivers until cancelled. Sessions may be loaded before; they wait for this."""
@@ -247,25 +244,11 @@ class Sessions:
     async def drain(self, wait_s: float) -> None:
         """Accept and start nothing more; let running turns end, interrupt those that do not.
 
-        Queued turns stay accepted: the next daemon runs them. Returns when every end that
-        storage takes is committed.
+        Queued turns stay accepted: the next daemon runs them, and what is detached once more.
+        Returns when every end that storage takes is committed.
         """
         self.draining = True
-        with trio.move_on_after(wait_s):
-            await self._wait_all_ended()
-        for session in self._live.values():
-            if session.running is not None:
-                session.running.post(
-                    Interrupted(FAILED, "interrupted", "Interrupted: the daemon was stopped.")
-                )
-        with trio.move_on_after(INTERRUPT_WAIT_S):
-            await self._wait_all_ended()
-
-    async def _wait_all_ended(self) -> None:
-        for session in list(self._live.values()):
-            if session.running is not None:
-                with contextlib.suppress(NotFound):
-                    await session.wait_finished(session.running.turn_id)
+        await self._drain.run(wait_s)
 
     # ---- inside ----------------------------------------------------------------
 

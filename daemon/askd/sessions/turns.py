@@ -29,10 +29,12 @@ from askd.core.turn import (
     CallModel,
     CancelModel,
     Command,
+    CompletionCancelled,
     CompletionFailed,
     Finish,
     Input,
     Interrupted,
+    Resumed,
     RunTool,
     Started,
     StopTools,
@@ -47,6 +49,7 @@ from askd.sessions.hub import Progress
 from askd.sessions.live import LiveSession, RunningTurn
 from askd.sessions.needs import Means
 from askd.sessions.offload import offload_bodies
+from askd.sessions.parking import Parked, find_time_left
 from askd.sessions.requests import explain_guess
 from askd.store.log import NewJob, Write
 
@@ -57,7 +60,7 @@ TITLE_ATTEMPTS = 3
 
 
 class TurnRun:
-    """Runs one accepted turn to its end. Made for one `run`."""
+    """Runs one accepted turn to its end, or until it waits for a person. Made for one `run`."""
 
     def __init__(
         self, session: LiveSession, turn_id: str, *, means: Means, read_blob: ReadBlob
@@ -68,7 +71,11 @@ class TurnRun:
         self._read_blob = read_blob
         record = session.conversation.turns[turn_id]
         self._prompt = record.prompt
-        self._attempt = record.attempt + 1
+        # One that was parked, and that nobody has to try anew, goes on as it was.
+        goes_on = record.attempt > 0 and turn_id not in session.resumable
+        self._attempt = None if goes_on else record.attempt + 1
+        self._time_left = find_time_left(record, means.now) if goes_on else None
+        self._parks = False
         self._machine = Turn.rebuild(record)
         self._caller = session.callers.get(turn_id) or Caller(
             env=record.prompt.env or {}, secrets={}
@@ -90,27 +97,30 @@ class TurnRun:
         self._poke.set()
 
     async def run(self, *, is_due: Callable[[], bool]) -> None:
-        """Run the turn, if it is still due when all is ready; return when it is over."""
+        """Run the turn, if it is still due when all is ready; return when it is over or parked."""
         model = await self._resolve()
         session = self._session
         async with session.starting:
             if not is_due():
                 return
-            self.post(Started(self._attempt, model.name if isinstance(model, Model) else None))
+            name = model.name if isinstance(model, Model) else None
+            self.post(Resumed() if self._attempt is None else Started(self._attempt, name))
             session.running = RunningTurn(self._turn_id, self.post)
         try:
             # In it: the running completion, running tools and the time limit; run() ends them all.
             async with trio.open_nursery() as nursery:
                 if self._prompt.options.timeout_s is not None:
                     nursery.start_soon(self._limit_time, self._prompt.options.timeout_s)
-                while self._finish is None:
+                while self._finish is None and not self._parks:
                     await self._poke.wait()
                     self._poke = trio.Event()
                     while self._inbox and self._finish is None:
                         commands = self._machine.feed(self._inbox.popleft())
                         await self._carry_out(commands, model, nursery)
+                if self._parks:  # from this moment on, whoever ends the turn does so without us
+                    session.running = None
                 nursery.cancel_scope.cancel()
-            if self._unsaved is not None:
+            if self._unsaved is not None and self._finish is not None:
                 self._report_unsaved(self._finish, self._unsaved)
         finally:
             session.running = None
@@ -154,6 +164,9 @@ class TurnRun:
                     else:
                         self._begin(command, model, nursery)
                         self._let_through()
+                case CancelModel() if self._parks:  # it has just ended, to wait for a person
+                    self._parks = False
+                    self.post(CompletionCancelled())
                 case CancelModel():
                     if self._completion is not None:
                         self._completion.cancel()
@@ -209,7 +222,14 @@ class TurnRun:
         )
 
     async def _complete(self, completion: Completion) -> None:
-        self.post(await completion.run())
+        try:
+            self.post(await completion.run())
+        except Parked:
+            if self._unsaved is None:
+                self._parks = True
+                self._poke.set()
+            else:  # what is not stored cannot be come back to
+                self.post(CompletionCancelled())
 
     async def _run_tool(self, command: RunTool) -> None:
         with trio.CancelScope() as scope:
@@ -223,7 +243,7 @@ class TurnRun:
         self.post(ToolReturned(output))
 
     async def _limit_time(self, timeout_s: float) -> None:
-        await trio.sleep(timeout_s)
+        await trio.sleep(timeout_s if self._time_left is None else max(self._time_left, 0.0))
         self.post(
             Interrupted(TIME_LIMIT, "time_limit", f"The time limit of {timeout_s:g} s was reached.")
         )
