@@ -32,8 +32,8 @@ from askd.providers.base import Limits, Model
 from askd.server import wire
 from askd.sessions.admission import Draining
 from askd.sessions.hub import Delta, Progress, Published, TurnUnsaved
-from askd.sessions.live import TurnStatus
 from askd.sessions.targets import Target
+from askd.sessions.turn_status import TurnStatus
 from askd.store.job_queries import JobRow
 from askd.store.projection import ConversationRow
 

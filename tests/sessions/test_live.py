@@ -22,8 +22,9 @@ from askd.core.outcome import FAILED
 from askd.errors import NotFound
 from askd.sessions import live
 from askd.sessions.hub import Hub, TurnUnsaved
-from askd.sessions.live import LiveSession, RunningTurn, TurnStatus
+from askd.sessions.live import LiveSession
 from askd.sessions.streaming import LiveText
+from askd.sessions.turn_status import RunningTurn, TurnStatus
 from askd.store.log import Write
 from askd.store.memory import MemoryLog
 from tests.fakes.sessions import Watcher, encode

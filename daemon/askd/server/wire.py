@@ -34,9 +34,10 @@ from askd.errors import AskdError
 from askd.providers.base import Model, Price
 from askd.providers.models.catalog import find_aliases
 from askd.sessions.hub import Delta, Progress, Published, TurnUnsaved
-from askd.sessions.live import LiveSession, TurnStatus
+from askd.sessions.live import LiveSession
 from askd.sessions.streaming import LiveText
 from askd.sessions.targets import Target
+from askd.sessions.turn_status import TurnStatus
 from askd.store.job_queries import JobRow
 from askd.store.projection import ConversationRow
 

@@ -8,7 +8,7 @@ checkpoint, so that a snapshot and the subscription after it belong together.
 
 import logging
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,14 +18,16 @@ from askd.core.conversation import Conversation
 from askd.core.events import Body, Event, ItemAdded, PromptWithdrawn, TurnFinished, TurnStarted
 from askd.core.outcome import FAILED, STORAGE, Outcome
 from askd.core.pairs import Fault
-from askd.core.turn import Input, Interrupted
+from askd.core.turn import Interrupted
 from askd.errors import NotFound
 from askd.providers.base import Caller
+from askd.sessions.compactions import Compactions
 from askd.sessions.endings import Waiting, end_turn
 from askd.sessions.hub import Delta, Hub, Subscriber, TextKind, TurnUnsaved
 from askd.sessions.mailbox import Mailbox
 from askd.sessions.offload import offload_bodies
 from askd.sessions.streaming import LiveText, RunningTexts
+from askd.sessions.turn_status import RunningTurn, TurnStatus
 from askd.store.log import Log, Write
 from askd.store.projection import ConversationRow
 
@@ -47,24 +49,6 @@ class Snapshot:
     live: Sequence[LiveText]
 
 
-@dataclass(frozen=True, slots=True)
-class TurnStatus:
-    """Where a turn is. `outcome` and `code` once it is finished, stored or not."""
-
-    turn_id: str
-    state: Literal["queued", "running", "finished"]
-    outcome: Outcome | None = None
-    code: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class RunningTurn:
-    """The turn that the driver has in hand, and where to send what happens to it."""
-
-    turn_id: str
-    post: Callable[[Input], None]
-
-
 class LiveSession:
     """One conversation in memory.
 
@@ -76,6 +60,8 @@ class LiveSession:
         needs_recovery: it was loaded with turns that an earlier daemon had begun.
         starting: held while a queued turn becomes a running or a withdrawn one.
         admission: held while a prompt is checked against the queue and appended to it.
+        viewing: held while the view changes; see `views`.
+        compactions: what is known of those that were made, are made, or are due.
         touched_at: when someone last asked for the session, in trio's time.
     """
 
@@ -95,6 +81,8 @@ class LiveSession:
         self.texts = RunningTexts()
         self.starting = trio.Lock()
         self.admission = trio.Lock()
+        self.viewing = trio.Lock()
+        self.compactions = Compactions()
         self.loaded_at = self.touched_at = trio.current_time()
         self.known_faults: set[Fault] = set()
         self.deleted = False
@@ -161,6 +149,7 @@ class LiveSession:
 
     def _apply(self, event: Event) -> None:
         self.conversation.apply(event)
+        self.compactions.observe(event)
         self._recent.append(event)
         match event.body:
             case ItemAdded(turn_id=str(), item=item):
@@ -169,7 +158,7 @@ class LiveSession:
                 self.texts.drop_turn(turn_id)
             case TurnFinished(turn_id=turn_id):
                 self.texts.drop_turn(turn_id)
-                self.callers.pop(turn_id, None)
+                self.compactions.keep_caller(self.callers.pop(turn_id, None))
                 self.closing.pop(turn_id, None)
                 self._waiting.release(turn_id)
             case _:
@@ -262,6 +251,7 @@ class LiveSession:
             and not self.closing
             and not self._waiting
             and not self.is_stale
+            and not self.compactions.is_due
             and not self.admission.statistics().locked
         )
 

@@ -16,6 +16,7 @@ from askd.core.events import Event
 from askd.core.overflow import Policy
 from askd.providers.base import Caller, Model, ModelRequest, StreamEvent
 from askd.sessions.rates import KnownRates
+from askd.sessions.rules import ContextRules
 from askd.store.log import KnownKey, Log, Partial
 from askd.store.projection import ConversationRow
 from askd.tools.registry import Registry
@@ -97,7 +98,8 @@ class Means:
     """What turns are run with. `now` in unix seconds; `new_id` makes UUIDs.
 
     `guessed`: the models of which was said that their window is a guess, once for all.
-    `overflow`: the setting; None: not set.
+    `overflow`: the setting; None: not set. `context`: the rules of `[context]`. `rouse`: to be
+    called when a job was written outside of a turn's end; who runs jobs looks for it then.
     """
 
     models: ModelSource
@@ -109,3 +111,5 @@ class Means:
     guessed: set[str] = field(default_factory=set)
     rates: KnownRates = field(default_factory=KnownRates)
     overflow: Callable[[], Policy | None] = lambda: None
+    context: Callable[[], ContextRules] = ContextRules
+    rouse: Callable[[], None] = lambda: None

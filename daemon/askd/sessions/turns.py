@@ -46,11 +46,12 @@ from askd.providers.base import Caller, Model
 from askd.sessions.completion import Completion, Setting
 from askd.sessions.contents import ReadBlob
 from askd.sessions.hub import Progress
-from askd.sessions.live import LiveSession, RunningTurn
+from askd.sessions.live import LiveSession
 from askd.sessions.needs import Means
 from askd.sessions.offload import offload_bodies
 from askd.sessions.parking import Parked, find_time_left
 from askd.sessions.requests import explain_guess
+from askd.sessions.turn_status import RunningTurn
 from askd.store.log import NewJob, Write
 
 log = logging.getLogger(__name__)

@@ -1,0 +1,119 @@
+"""What is known of one session's compactions: whether one is under way, when the last one was.
+
+In memory, and forgotten with the session: what matters for longer is in the log (the
+last change of the view) and among the jobs. It begins none; it says whether one may
+begin by itself, and lets others wait for the end of the one that runs.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import trio
+
+from askd.core.events import Event, ViewChanged
+from askd.providers.base import Caller
+
+COOL_DOWN_S = 60.0
+"""Between two compactions that nobody asked for. What did not help will not help a moment later."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """What a compaction came to.
+
+    Attributes:
+        state: `idle`: there was nothing to do.
+        text: a sentence for people.
+    """
+
+    state: Literal["finished", "idle", "failed"]
+    text: str
+    tokens_before: int | None = None
+    tokens_after: int | None = None
+
+
+class Compactions:
+    """Of one session.
+
+    Attributes:
+        announced: people were told that one has begun, and not yet how it ended.
+        last_caller: what the caller of the last turn lent it. A summary that is due when the turn
+            has just ended is asked for with the same keys; they live as long as the session.
+    """
+
+    def __init__(self) -> None:
+        self.announced = False
+        self.last_caller = Caller()
+        self._awaited = False
+        self._running = 0
+        self._last_at: float | None = None
+        self._last_turn: str | None = None
+        self._settled = trio.Event()
+        self._result: Settled | None = None
+
+    def observe(self, event: Event) -> None:
+        """Take a committed event."""
+        if isinstance(event.body, ViewChanged) and event.body.kind == "compact":
+            self._last_at = event.at
+
+    def keep_caller(self, caller: Caller | None) -> None:
+        """A turn is over; this is what its caller lent it, if anybody did."""
+        if caller is not None:
+            self.last_caller = caller
+
+    # ---- one that is under way -------------------------------------------------
+
+    @property
+    def is_due(self) -> bool:
+        """Whether one runs, or a job for one was written that has not ended."""
+        return self._awaited or self._running > 0
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a model is being asked for a summary."""
+        return self._running > 0
+
+    def expect(self, turn_id: str | None = None) -> None:
+        """A job was written; `turn_id`: by this turn, and not because somebody asked."""
+        self._awaited = True
+        if turn_id is not None:
+            self._last_turn = turn_id
+
+    def begin(self) -> None:
+        """One runs."""
+        self._running += 1
+
+    def pause(self) -> None:
+        """It does not run any more, and will be tried again."""
+        self._running -= 1
+
+    def settle(self, result: Settled, *, at: float) -> None:
+        """It is over; whoever waits hears how. `at` in unix seconds."""
+        self._awaited = False
+        self._last_at = at
+        self._result = result
+        self._settled.set()
+        self._settled = trio.Event()
+
+    async def wait(self) -> Settled:
+        """How the one that is under way, or the next one, ends."""
+        await self._settled.wait()
+        assert self._result is not None
+        return self._result
+
+    def give_up(self) -> None:
+        """Whoever waited has waited long enough: it is not waited for again."""
+        self._awaited = False
+
+    # ---- whether one may begin by itself ---------------------------------------
+
+    def may_begin(self, turn_id: str, now: float) -> bool:
+        """Whether this turn may have one made: its first, and none was made just before."""
+        if turn_id == self._last_turn:
+            return False
+        # A wall clock that was set back must not put it off for longer.
+        return self._last_at is None or not 0 <= now - self._last_at < COOL_DOWN_S
+
+    def spend(self, turn_id: str) -> None:
+        """This turn has had its one."""
+        self._last_turn = turn_id
