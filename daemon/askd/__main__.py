@@ -21,7 +21,7 @@ def main(arguments: list[str] | None = None) -> int:
 
             return run()
         case ["check-config"]:
-            from askd.app import check_config
+            from askd.check import check_config
 
             return check_config()
         case ["rebuild", *rest] if len(rest) <= 1 and not "".join(rest).startswith("-"):

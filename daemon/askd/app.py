@@ -29,6 +29,7 @@ from askd.core.events import Event
 from askd.errors import AskdError, find_leaves
 from askd.host import Daemon, find_cache, find_places
 from askd.idleness import leave_when_idle
+from askd.jobs.desk import JobDesk
 from askd.jobs.kinds import make_kinds
 from askd.jobs.worker import Worker
 from askd.logs import configure_log
@@ -52,6 +53,7 @@ from askd.settings import Settings
 from askd.signals import watch_signals
 from askd.store.backups import Backups
 from askd.store.checkup import Checkup
+from askd.store.job_table import JobTable
 from askd.store.memory import MemoryLog
 from askd.store.mirror import Mirror
 from askd.store.queries import Reader
@@ -85,18 +87,6 @@ def run() -> int:
             return outcome.FAILED
         print(f"askd: {secrets.hide(known[0].message)}", file=sys.stderr)
         return known[0].code
-
-
-def check_config() -> int:
-    """`askd check-config`: 0 if the settings are good, else 2 and one sentence."""
-    environment = read_environment()
-    try:
-        read_settings(environment.paths.config_file)
-    except AskdError as error:
-        print(f"askd: {error.message}", file=sys.stderr)
-        return error.code
-    print(f"{environment.paths.config_file}: ok")
-    return outcome.DONE
 
 
 async def serve(environment: Environment, secrets: KnownSecrets) -> int:
@@ -170,6 +160,7 @@ class Application:
             now=time.time,
             boot_id=identity.boot_id,
             rewritten=lambda: self._mirror.look(),
+            jobs_changed=lambda: self._worker.bell.ring(),
         )
         self._mirror = Mirror(
             self._writer,
@@ -225,9 +216,15 @@ class Application:
             belief_file=paths.state / "retention.json",
             now=time.time,
         )
+        table = JobTable(self._writer, find_hide=self._redaction.find_hide)
         self._worker = Worker(
-            redacting, kinds=make_kinds(self._sessions), now=time.time, chance=random.random
+            table,
+            log=redacting,
+            kinds=make_kinds(self._sessions),
+            now=time.time,
+            chance=random.random,
         )
+        self._jobs = JobDesk(table, reader=self._reader, worker=self._worker)
 
     def _apply(self, settings: Settings) -> None:
         level = self._environment.log_level or settings.log.level
@@ -304,6 +301,7 @@ class Application:
             auth=self._auth,
             scrubs=self._scrubs,
             backups=Backups(database),
+            jobs=self._jobs,
             checkup=Checkup(database, surveyor=self._reader, mirrors=self._mirror),
             clients=self._reception.count_clients,
         )

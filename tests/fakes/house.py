@@ -5,7 +5,7 @@ code with the daemon, so that the two cannot agree on a mistake.
 """
 
 import itertools
-from collections import deque
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -20,6 +20,8 @@ from ask.protocol import CAPABILITIES, PROTOCOL
 from ask.protocol.messages import ConfigReadResult, DaemonStatus, HelloResult
 from askd.core.events import Event
 from askd.errors import AskdError, BadConfig, NotFound
+from askd.jobs.desk import JobDesk
+from askd.jobs.worker import Worker
 from askd.providers.base import Caller, Model
 from askd.server import wire
 from askd.server.connection import Connection
@@ -29,7 +31,7 @@ from askd.sessions.admission import Admission
 from askd.sessions.needs import Means
 from askd.sessions.registry import Sessions
 from askd.store.backups import Backup, Backups
-from askd.store.job_queries import JobPage, JobRow
+from askd.store.job_queries import EVERY, JobFilter, JobPage
 from askd.store.log import Committed, Write
 from askd.store.memory import MemoryLog
 from askd.store.queries import ListPage, SearchPage, UsagePage
@@ -49,13 +51,11 @@ HELLO = {"client": "test", "version": "1", "protocol": PROTOCOL}
 class HouseStore(FakeStore):
     """The store, with the listings that only the server asks for."""
 
-    job_rows: list[JobRow]
     usage: list[UsagePage]
     usage_asked: list[dict[str, Any]]
 
     def __init__(self) -> None:
         super().__init__()
-        self.job_rows = []
         self.usage = []
         self.usage_asked = []
         self.hits: list[SearchPage | AskdError] = []
@@ -104,19 +104,25 @@ class HouseStore(FakeStore):
             next_cursor=str(start + limit) if more else None,
         )
 
-    async def jobs_page(self, *, cursor: str | None, limit: int) -> JobPage:
+    async def jobs_page(
+        self, *, cursor: str | None, limit: int, which: JobFilter = EVERY
+    ) -> JobPage:
+        rows = [
+            row
+            for row in await self.find_jobs(list(self.jobs))
+            if which.kind in (None, row.kind)
+            and (not which.states or row.state in which.states)
+            and which.conversation_id in (None, row.conversation_id)
+        ]
         start = int(cursor or 0)
-        more = start + limit < len(self.job_rows)
+        more = start + limit < len(rows)
         return JobPage(
-            rows=self.job_rows[start : start + limit],
-            next_cursor=str(start + limit) if more else None,
+            rows=rows[start : start + limit], next_cursor=str(start + limit) if more else None
         )
 
-    async def job(self, job_id: str) -> JobRow:
-        for row in self.job_rows:
-            if row.id == job_id:
-                return row
-        raise NotFound(f"Job not found: id={job_id}", reason="job_not_found")
+    async def count_jobs(self) -> list[tuple[str, str, int]]:
+        counted = Counter((job.job.kind, job.state) for job in self.jobs.values())
+        return [(kind, state, count) for (kind, state), count in counted.items()]
 
 
 class StoreReader:
@@ -366,6 +372,7 @@ async def open_server(
         log=store, memory=memory, reader=store, means=means, encode=wire.encode_published
     )
     store.observe = observe
+    worker = Worker(store, log=store, kinds={}, now=store.now, chance=lambda: 0.5)
     house = House(
         identity=IDENTITY,
         sessions=sessions,
@@ -378,6 +385,7 @@ async def open_server(
         scrubs=FakeScrubs(sessions),
         backups=backups,
         checkup=checkup or FakeCheckup(),
+        jobs=JobDesk(store, reader=store, worker=worker),
     )
     # In it: the sessions and every connection. The end of the block ends them.
     async with trio.open_nursery() as nursery:

@@ -5,16 +5,20 @@ be started on what was committed. The rules of the log itself are those of
 `MemoryLog`; jobs and their fences are kept here.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 import trio
 
 from askd.core.calibration import Rates
 from askd.core.events import Event
-from askd.errors import NotFound, StaleFence, StorageFailed
+from askd.errors import NotFound, RequestError, StaleFence, StorageFailed
+from askd.jobs.desk import ENDS
+from askd.store.job_orders import COMPLETED_AGE_S, REMOVAL_BATCH
+from askd.store.job_queries import JobFailure, JobRow
 from askd.store.job_rows import JobEnd
 from askd.store.log import (
+    TURN_KIND,
     ClaimedJob,
     Committed,
     Fence,
@@ -36,9 +40,11 @@ class JobState:
     conversation_id: str
     state: str = "available"
     attempt: int = 0
+    uncounted: int = 0
     run_at: float = 0.0
     owner: str | None = None
     errors: list[str] = field(default_factory=list)
+    finished_at: float | None = None
 
 
 class FakeStore(Log):
@@ -54,6 +60,7 @@ class FakeStore(Log):
         rates: what is kept of each model's counting.
         mended: how often the index of words was to be built anew.
         expired: what was removed for its age, and whether to the archive.
+        removed: how many old jobs each look for them has removed.
     """
 
     def __init__(self, now: Callable[[], float] = lambda: 1000.0) -> None:
@@ -71,6 +78,7 @@ class FakeStore(Log):
         self.rates: dict[str, Rates] = {}
         self.mended = 0
         self.expired: list[tuple[str, bool]] = []
+        self.removed: list[int] = []
         self._committing: Write | None = None
         self._log = MemoryLog(observe=self._commit, now=lambda: self.now())
 
@@ -99,12 +107,14 @@ class FakeStore(Log):
     def _keep(self, write: Write) -> None:
         self.writes.append(write)
         if write.fulfils is not None:
-            self.jobs[write.fulfils.job_id].state = "completed"
+            done = self.jobs[write.fulfils.job_id]
+            done.state, done.finished_at = "completed", self.now()
         if write.terminal is not None:
             self.terminals[write.terminal] = write.conversation_id
         for job in write.jobs:
             if not any(self._is_like(each, job) for each in self.jobs.values()):
-                self.jobs[job.id] = JobState(job, write.conversation_id, run_at=job.run_at)
+                state = "available" if job.run_at <= self.now() else "scheduled"
+                self.jobs[job.id] = JobState(job, write.conversation_id, state, run_at=job.run_at)
 
     def save_partial(self, partial: Partial) -> None:
         self.saved.append(partial)
@@ -177,22 +187,21 @@ class FakeStore(Log):
 
     # ---- jobs ------------------------------------------------------------------
 
-    async def claim_job(self) -> ClaimedJob | None:
-        await trio.lowlevel.checkpoint()
-        if self.failing:
-            raise StorageFailed("The disk is full.")
-        due = [j for j in self.jobs.values() if j.state == "available" and j.run_at <= self.now()]
+    async def claim_job(self, *, without: Collection[str] = ()) -> ClaimedJob | None:
+        await self._reach_jobs()
+        due = [job for job in self._waiting(without) if self._due_s(job) <= 0]
         if not due:
             return None
         job = min(due, key=lambda each: each.run_at)
-        job.state, job.owner, job.attempt = "executing", self.boot_id, job.attempt + 1
+        job.state, job.owner, job.attempt = "running", self.boot_id, job.attempt + 1
         return ClaimedJob(
             fence=Fence(job.job.id, self.boot_id, job.attempt),
             kind=job.job.kind,
             conversation_id=job.conversation_id,
             arguments=job.job.arguments,
-            attempt=job.attempt,
+            attempt=job.attempt - job.uncounted,
             max_attempts=job.job.max_attempts,
+            waited_s=max(0.0, self.now() - job.run_at),
         )
 
     async def end_job(
@@ -203,40 +212,112 @@ class FakeStore(Log):
         error: str | None = None,
         run_at: float | None = None,
     ) -> None:
-        await trio.lowlevel.checkpoint()
-        if self.failing:
-            raise StorageFailed("The disk is full.")
+        await self._reach_jobs()
         self._check_fence(fence)
         job = self.jobs[fence.job_id]
         job.state = state
+        job.uncounted += state == "available"
+        job.finished_at = self.now() if state in ENDS else None
         if error is not None:
             job.errors.append(error)
         if run_at is not None:
             job.run_at = run_at
 
     async def reset_orphans(self) -> int:
-        await trio.lowlevel.checkpoint()
+        await self._reach_jobs()
         orphans = [
             job
             for job in self.jobs.values()
-            if job.state == "executing" and job.owner != self.boot_id
+            if job.state == "running" and job.owner != self.boot_id
         ]
         for job in orphans:
-            job.state = "discarded" if job.attempt >= job.job.max_attempts else "available"
+            spent = job.attempt - job.uncounted >= job.job.max_attempts
+            job.state = "discarded" if spent else "available"
         return len(orphans)
+
+    async def find_next_run(self, *, without: Collection[str] = ()) -> float | None:
+        await self._reach_jobs()
+        return min((self._due_s(job) for job in self._waiting(without)), default=None)
+
+    async def cancel_job(self, job_id: str) -> JobRow:
+        await self._reach_jobs()
+        job = self.jobs[job_id]
+        if job.state not in ENDS:
+            job.state, job.finished_at = "cancelled", self.now()
+        return self._describe(job)
+
+    async def retry_job(self, job_id: str) -> JobRow:
+        await self._reach_jobs()
+        job = self.jobs[job_id]
+        if job.state in ("running", "completed"):
+            raise RequestError("It cannot be tried again now.", reason="wrong_job_state")
+        job.state, job.uncounted, job.run_at = "available", job.attempt, self.now()
+        job.finished_at = None
+        return self._describe(job)
+
+    async def remove_old(self) -> int:
+        await self._reach_jobs()
+        old = [
+            id
+            for id, job in self.jobs.items()
+            if job.finished_at is not None and job.finished_at < self.now() - COMPLETED_AGE_S
+        ][:REMOVAL_BATCH]
+        for id in old:
+            del self.jobs[id]
+        self.removed.append(len(old))
+        return len(old)
+
+    async def find_jobs(self, job_ids: Sequence[str]) -> list[JobRow]:
+        await trio.lowlevel.checkpoint()
+        if any(id not in self.jobs for id in job_ids):
+            raise NotFound("Job not found", reason="job_not_found")
+        return [self._describe(self.jobs[id]) for id in job_ids]
+
+    async def _reach_jobs(self) -> None:
+        await trio.lowlevel.checkpoint()
+        if self.failing:
+            raise StorageFailed("The disk is full.")
+
+    def _waiting(self, without: Collection[str]) -> list[JobState]:
+        return [
+            job
+            for job in self.jobs.values()
+            if job.state in ("available", "scheduled", "retryable")
+            and job.job.kind not in (*without, TURN_KIND)
+        ]
+
+    def _due_s(self, job: JobState) -> float:
+        return 0.0 if job.state == "available" else max(0.0, job.run_at - self.now())
+
+    def _describe(self, job: JobState) -> JobRow:
+        return JobRow(
+            id=job.job.id,
+            kind=job.job.kind,
+            state=job.state,
+            conversation_id=job.conversation_id,
+            attempt=job.attempt - job.uncounted,
+            max_attempts=job.job.max_attempts,
+            run_at=job.run_at,
+            created_at=0.0,
+            started_at=None,
+            finished_at=job.finished_at,
+            error=job.errors[-1] if job.errors else None,
+            errors=tuple(JobFailure(0.0, 1, error) for error in job.errors),
+            turn_id=job.job.arguments.get("turn_id"),
+        )
 
     def _check_fence(self, fence: Fence) -> None:
         job = self.jobs.get(fence.job_id)
         if (
             job is None
-            or job.state != "executing"
+            or job.state != "running"
             or (job.owner, job.attempt) != (fence.boot_id, fence.attempt)
         ):
             raise StaleFence("This attempt is no longer the current one.")
 
     @staticmethod
     def _is_like(each: JobState, job: NewJob) -> bool:
-        return each.state in ("available", "executing") and (
+        return each.state not in ENDS and (
             each.job.kind,
             each.job.unique_key,
         ) == (job.kind, job.unique_key)

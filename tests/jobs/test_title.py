@@ -9,6 +9,7 @@ import trio.testing
 from askd.core.events import PromptWithdrawn, Titled, TurnFinished
 from askd.core.items import Blob, Text
 from askd.errors import RateLimited
+from askd.jobs.base import Effect, NothingToDo
 from askd.jobs.kinds import make_kinds
 from askd.jobs.title import MODEL_WAIT_S
 from askd.jobs.worker import Worker
@@ -41,10 +42,11 @@ async def find_title(room: Room, conversation_id: str) -> str | None:
         attempt=1,
         max_attempts=3,
     )
-    bodies = await make_kinds(room.sessions)["title"].run(job)
-    if not bodies:
+    outcome = await make_kinds(room.sessions)["title"].run(job)
+    if outcome == NothingToDo():
         return None
-    (body,) = bodies
+    assert isinstance(outcome, Effect)
+    (body,) = outcome.bodies
     assert isinstance(body, Titled)
     return body.title
 
@@ -155,7 +157,11 @@ async def test_the_whole_way_from_a_turn_to_its_title(
 ) -> None:
     async with open_room() as room:
         worker = Worker(
-            room.store, kinds=make_kinds(room.sessions), now=room.store.now, chance=lambda: 0.5
+            room.store,
+            log=room.store,
+            kinds=make_kinds(room.sessions),
+            now=room.store.now,
+            chance=lambda: 0.5,
         )
 
         def observe(events: object) -> None:

@@ -16,6 +16,8 @@ from typing import Any
 import msgpack
 import trio
 
+from askd.jobs.desk import JobDesk
+from askd.jobs.worker import Worker
 from askd.server import wire
 from askd.server.house import House
 from askd.server.listener import open_door
@@ -23,6 +25,7 @@ from askd.server.reception import Reception
 from askd.sessions.admission import Admission
 from askd.sessions.needs import Means
 from askd.sessions.registry import Sessions
+from askd.store.job_table import JobTable
 from askd.store.memory import MemoryLog
 from askd.store.queries import Reader
 from askd.store.writer import Writer
@@ -96,6 +99,8 @@ async def open_house(tmp_path: Path, models: ListedModels) -> AsyncIterator[Path
     sessions = Sessions(
         log=writer, memory=memory, reader=reader, means=means, encode=wire.encode_published
     )
+    table = JobTable(writer, find_hide=lambda: None)
+    worker = Worker(table, log=writer, kinds={}, now=time.time, chance=lambda: 0.5)
     reception = Reception()
     house = House(
         identity=IDENTITY,
@@ -107,6 +112,7 @@ async def open_house(tmp_path: Path, models: ListedModels) -> AsyncIterator[Path
         auth=FakeSignIns(),
         scrubs=FakeScrubs(sessions),
         backups=KeptBackups(),
+        jobs=JobDesk(table, reader=reader, worker=worker),
         checkup=FakeCheckup(),
         clients=reception.count_clients,
     )

@@ -23,6 +23,7 @@ from askd.sessions.admission import Accepted, Admission, Prompt
 from askd.sessions.needs import Means
 from askd.sessions.registry import Sessions
 from askd.sessions.targets import Target
+from askd.store.job_table import JobTable
 from askd.store.memory import MemoryLog
 from askd.store.queries import Reader
 from askd.store.writer import Writer
@@ -88,7 +89,13 @@ async def boot(path: Path, models: ScriptedModels | None = None) -> AsyncIterato
             sessions = Sessions(
                 log=writer, memory=memory, reader=reader, means=means, encode=encode
             )
-            worker = Worker(writer, kinds=make_kinds(sessions), now=lambda: 1.0, chance=lambda: 0.5)
+            worker = Worker(
+                JobTable(writer, find_hide=lambda: None),
+                log=writer,
+                kinds=make_kinds(sessions),
+                now=lambda: 1.0,
+                chance=lambda: 0.5,
+            )
             # In it: all but the writer; the end of the block kills them, then the writer.
             async with trio.open_nursery() as nursery:
                 await nursery.start(sessions.run)

@@ -69,6 +69,8 @@ REASONS: dict[str, int] = {
     "turn_not_found": NOT_FOUND,
     "question_not_found": NOT_FOUND,
     "job_not_found": NOT_FOUND,
+    "job_ambiguous": NOT_FOUND,
+    "wrong_job_state": USAGE,  # what is over, or runs, cannot be tried again just so
     "item_not_found": NOT_FOUND,
     "blob_not_found": NOT_FOUND,
     "backup_not_found": NOT_FOUND,

@@ -486,21 +486,55 @@ class BlobReadResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobList:
+    kind: Annotated[str | None, "only jobs of this kind"] = None
+    states: Annotated[list[str] | None, "only jobs in one of these states"] = None
+    conversation_id: Annotated[str | None, "only jobs of this conversation"] = None
     cursor: Cursor = None
     limit: Limit = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobFailure:
+    """A try that failed."""
+
+    at: float
+    attempt: Annotated[int, "which try it was, of all there ever were"]
+    error: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobRecord:
     id: str
     kind: str
-    state: Literal["available", "executing", "completed", "cancelled", "discarded"]
+    state: Annotated[
+        Literal[
+            "available",
+            "scheduled",
+            "running",
+            "retryable",
+            "completed",
+            "cancelled",
+            "discarded",
+        ],
+        "`retryable`: it failed and is tried again; `discarded`: it failed for good; the last "
+        "three are ends",
+    ]
     conversation_id: str | None
-    attempt: int
+    attempt: Annotated[int, "tries so far, since it was last asked to be tried again"]
     max_attempts: int
     run_at: float
     created_at: float
-    error: str | None = None
+    started_at: Annotated[float | None, "when its last try began"] = None
+    finished_at: float | None = None
+    error: Annotated[str | None, "what went wrong last"] = None
+    code: Annotated[int | None, "of a turn's job that is over: the turn's exit code"] = None
+    turn_id: Annotated[str | None, "the turn that it is, or that it is for"] = None
+    errors: Annotated[list[JobFailure] | None, "`job/read`: the last ten failures"] = None
+    question: Annotated[
+        Map | None,
+        "`job/read`: what its turn waits for a person to decide: "
+        "{question_id, kind, digest, detail, expires_at}",
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -511,7 +545,55 @@ class JobPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobRef:
-    job_id: str
+    job_id: Annotated[str, "an id, or the beginning of one: 4 characters or more"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobWait:
+    job_ids: Annotated[list[str], "as in `job/read`; 200 at the most"]
+    any: Annotated[bool, "answer as soon as one of them is over, not all"] = False
+    timeout_s: Annotated[float, "answer after this long even if they are not; 300 at the most"] = (
+        60.0
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobWaitResult:
+    data: Annotated[list[JobRecord], "the jobs, in the order in which they were named"]
+    over: Annotated[bool, "what was waited for has come; False: the time is over"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobCount:
+    """How many jobs of a kind are in a state."""
+
+    kind: str
+    state: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobKind:
+    """What was done of a kind since the daemon started."""
+
+    kind: str
+    ends: Annotated[
+        dict[str, int],
+        "tries by how they ended: completed, failed (and tried again), discarded, cancelled, "
+        "stopped",
+    ]
+    running: int
+    queue_s: Annotated[float, "from due to begun, all tries together"]
+    queue_max_s: float
+    run_s: Annotated[float, "from begun to ended, all tries together"]
+    run_max_s: float
+    oldest_s: Annotated[float, "how long the oldest of those that run has been; 0: none runs"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobStats:
+    stored: list[JobCount]
+    kinds: list[JobKind]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -828,7 +910,21 @@ METHODS: dict[str, Method] = {
     "blob/put": Method(BlobPut, BlobPutResult, "Send a chunk of content too large for a message."),
     "blob/read": Method(BlobRead, BlobReadResult, "Read a chunk of such content."),
     "job/list": Method(JobList, JobPage, "List background jobs, the newest first."),
-    "job/read": Method(JobRef, JobRecord, "Read one background job."),
+    "job/read": Method(
+        JobRef, JobRecord, "Read one background job, with its failures and its question."
+    ),
+    "job/wait": Method(JobWait, JobWaitResult, "Answer when background jobs are over."),
+    "job/cancel": Method(
+        JobRef, JobRecord, "End a background job; what it was about to do is not done."
+    ),
+    "job/retry": Method(
+        JobRef,
+        JobRecord,
+        "Run a job now, with all its tries, that was cancelled or discarded, or waits for a try.",
+    ),
+    "job/stats": Method(
+        Empty, JobStats, "Count background jobs, and what was done since the daemon started."
+    ),
     "model/list": Method(ModelList, ModelPage, "List the models of every provider at hand."),
     "model/refresh": Method(ModelList, ModelPage, "The same, asking the providers anew."),
     "usage/read": Method(UsageRead, UsagePage, "Add up the tokens that answers took, and cost."),

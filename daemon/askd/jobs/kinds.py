@@ -1,13 +1,14 @@
-"""Every kind of background work: its name, what does it, how long a try may take.
+"""Every kind of background work: what does it, how long a try may take, how many run at once.
 
-How often a job is tried is written in its row by whoever causes it.
+Turns are jobs too, and not here: their sessions run them. How often a job is tried
+is written in its row by whoever causes it.
 """
 
 from collections.abc import Mapping
 
 from askd.core.conversation import Conversation
+from askd.jobs.base import Kind
 from askd.jobs.title import TitleJob
-from askd.jobs.worker import Kind
 from askd.sessions.registry import Sessions
 
 TITLE_TIMEOUT_S = 30.0
@@ -27,4 +28,4 @@ def make_kinds(sessions: Sessions) -> Mapping[str, Kind]:
         models=sessions.means.models,
         mode=sessions.means.title_mode,
     )
-    return {"title": Kind(title.run, timeout_s=TITLE_TIMEOUT_S)}
+    return {"title": Kind(run=title.run, timeout_s=TITLE_TIMEOUT_S)}

@@ -6,15 +6,16 @@ conversation that is gone, or has a title, is left alone.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import trio
 
 from askd.core.conversation import Conversation, fold
-from askd.core.events import Body, Titled
+from askd.core.events import Titled
 from askd.core.items import AssistantMessage, Blob, Part, Text, UserMessage, join_text
 from askd.core.titling import clean_title, title_from
 from askd.errors import AskdError
+from askd.jobs.base import Effect, NothingToDo, Outcome
 from askd.providers.assemble import Assembler
 from askd.providers.base import Caller, ModelRequest
 from askd.sessions.needs import ModelSource, SessionStore, TitleMode
@@ -51,17 +52,17 @@ class TitleJob:
         self._models = models
         self._mode = mode
 
-    async def run(self, job: ClaimedJob) -> Sequence[Body]:
+    async def run(self, job: ClaimedJob) -> Outcome:
         """One try: the title as an event, or nothing to do."""
         mode = self._mode()
         if mode == "off" or job.conversation_id is None:
-            return ()
+            return NothingToDo()
         conversation = await self._find(job.conversation_id)
         if not conversation.turns or conversation.title is not None:
-            return ()
+            return NothingToDo()
         prompt, answer = await self._find_words(conversation)
         title = await self._propose(conversation, prompt, answer) if mode == "model" else ""
-        return [Titled(title or title_from(prompt))]
+        return Effect([Titled(title or title_from(prompt))])
 
     async def _find(self, conversation_id: str) -> Conversation:
         live = self._find_live(conversation_id)

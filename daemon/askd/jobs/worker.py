@@ -1,44 +1,38 @@
-"""The worker: claims due jobs, one after the other, and sees each try to its end.
+"""The worker: claims due jobs, a few of each kind at once, and sees each try to its end.
 
-A try ends completed with its effect in one write, or failed and put back, or
-given up. Being cancelled ends none: the next boot takes the job back. It knows
-no kind of work; nothing that a kind does ends it.
+What a try comes to is decided in `attempt`; here is which job begins when, and that
+none holds up those of another kind. It knows no kind of work, and nothing that a
+kind does ends it. Due is a matter of the wall clock, waiting of the monotonic one.
 """
 
+import functools
 import logging
-import math
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+from collections.abc import Callable, Mapping, Sequence
 
 import trio
 
-from askd.core.events import Body, Event, TurnFinished
-from askd.errors import NotFound, StaleFence, StorageFailed
-from askd.jobs.queue import JobQueue, backoff_s
-from askd.sessions.offload import offload_bodies
-from askd.store.job_rows import JobEnd
-from askd.store.log import ClaimedJob, Write
-
-T = TypeVar("T")
+from askd.core.events import Event, TurnFinished
+from askd.errors import StorageFailed
+from askd.jobs.attempt import Attempts, insist
+from askd.jobs.base import Kind
+from askd.jobs.bell import Bell
+from askd.jobs.counters import Counters, KindCount
+from askd.jobs.queue import JobQueue
+from askd.store.job_orders import REMOVAL_BATCH
+from askd.store.log import ClaimedJob, Log
 
 log = logging.getLogger(__name__)
 
 POLL_S = 60.0
-"""Jobs are announced; this is for those that nobody announced, and for clocks that jump."""
-STORAGE_PAUSE_S = 5.0
-"""While storage fails nothing can be claimed or ended: ask again this often."""
-
-Run = Callable[[ClaimedJob], Awaitable[Sequence[Body]]]
-"""One try: answers with the events that are its effect, none if there is nothing to do."""
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """A kind of job: what one try does, and how long it may take."""
-
-    run: Run
-    timeout_s: float
+"""Jobs are announced; this is for those that nobody announced."""
+CLOCK_LOOK_S = 5.0
+"""While a job waits for its time: how soon a wall clock that was set is noticed."""
+JUMP_S = 1.0
+"""What the two clocks may differ by after such a look; a clock that is being slewed stays below."""
+SHORTEST_REST_S = 0.01
+"""The clocks are not equally fine: a job that is due in no time must not be asked for in a loop."""
+SWEEP_S = 3600.0
+"""Between two looks for jobs that have been over for long."""
 
 
 class Worker:
@@ -48,6 +42,7 @@ class Worker:
         self,
         queue: JobQueue,
         *,
+        log: Log,
         kinds: Mapping[str, Kind],
         now: Callable[[], float],
         chance: Callable[[], float],
@@ -55,105 +50,92 @@ class Worker:
         self._queue = queue
         self._kinds = kinds
         self._now = now
-        self._chance = chance
-        self._wake = trio.Event()
-        self._retries: list[float] = []
+        self._counters = Counters()
+        self._attempts = Attempts(
+            queue, log=log, kinds=kinds, now=now, chance=chance, counters=self._counters
+        )
+        self._sweep_at = 0.0
+        self.bell = Bell()
+        """Rings when a job may have been added, or has ended."""
 
     def observe(self, events: Sequence[Event]) -> None:
-        """Look for work: the end of a turn may have caused some."""
+        """Look at the jobs: the end of a turn may have caused some, or have been one."""
         if any(isinstance(event.body, TurnFinished) for event in events):
-            self._wake.set()
+            self.bell.ring()
+
+    def stop(self, job_id: str) -> None:
+        """End the try of a job that is cancelled already; harmless if there is none."""
+        self._attempts.stop(job_id)
+
+    def count(self) -> Sequence[KindCount]:
+        """What was done since the start, by kind."""
+        return self._counters.read(at=trio.current_time())
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Take back what an earlier boot left, then run what is due, until cancelled."""
         task_status.started()  # a disk that is full now must not keep the daemon from starting
-        await self._insist(self._queue.reset_orphans)
-        while True:
-            job = await self._insist(self._queue.claim_job)
-            if job is None:
-                await self._rest()
-            else:
-                await self._try(job)
+        self._sweep_at = trio.current_time()
+        await insist(self._queue.reset_orphans)
+        # In it: every try under way; a cancelled worker hands their jobs back.
+        async with trio.open_nursery() as tries:
+            while True:
+                heard = self.bell.listen()
+                full = self._find_full()
+                job = await insist(functools.partial(self._queue.claim_job, without=full))
+                if job is None:
+                    await self._rest(heard, full)
+                else:
+                    await tries.start(self._see_through, job)
 
-    async def _rest(self) -> None:
-        """Wait until a job may be due."""
-        now = self._now()
-        self._retries = [at for at in self._retries if at > now]
-        next_s = min(self._retries, default=math.inf) - now
-        with trio.move_on_after(min(next_s, POLL_S)):
-            await self._wake.wait()
-        self._wake = trio.Event()
-
-    async def _try(self, job: ClaimedJob) -> None:
-        kind = self._kinds.get(job.kind)
-        if kind is None:
-            await self._end(job, "discarded", f"This version knows no job of kind {job.kind!r}.")
-            return
-        try:
-            with trio.fail_after(kind.timeout_s):
-                bodies = await kind.run(job)
-        except trio.TooSlowError:
-            error = f"It took longer than {kind.timeout_s:g} s."
-        except Exception as fault:
-            log.warning("Job failed: kind=%s, id=%s", job.kind, job.fence.job_id, exc_info=fault)
-            error = str(fault) or type(fault).__name__
-        else:
-            await self._complete(job, bodies)
-            return
-        await self._fail(job, error)
-
-    async def _complete(self, job: ClaimedJob, bodies: Sequence[Body]) -> None:
-        """Commit effect and completion together; without an effect, the completion alone."""
-        if not bodies or job.conversation_id is None:
-            await self._end(job, "completed")
-            return
-        lean, blobs = offload_bodies(bodies)
-        write = Write(
-            conversation_id=job.conversation_id,
-            bodies=lean,
-            fulfils=job.fence,
-            blobs=list(blobs.items()),
-        )
-        try:
-            await self._queue.append(write)
-        except (NotFound, StaleFence) as gone:
-            log.info("Job came too late: kind=%s: %s", job.kind, gone.message)
-        except Exception as fault:
-            log.warning("Job's effect was refused: kind=%s", job.kind, exc_info=fault)
-            await self._fail(job, str(fault))
-
-    async def _fail(self, job: ClaimedJob, error: str) -> None:
-        """Put the job back for later, or give it up after its last try."""
-        if job.attempt >= job.max_attempts:
-            await self._end(job, "discarded", error)
-            return
-        run_at = self._now() + backoff_s(job.attempt, self._chance())
-        self._retries.append(run_at)
-        await self._end(job, "available", error, run_at)
-
-    async def _end(
-        self,
-        job: ClaimedJob,
-        state: JobEnd,
-        error: str | None = None,
-        run_at: float | None = None,
+    async def _see_through(
+        self, job: ClaimedJob, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> None:
-        async def end() -> None:
-            await self._queue.end_job(job.fence, state=state, error=error, run_at=run_at)
+        """One try; it is counted before the next job is claimed."""
+        await self._attempts.run(job, started=task_status.started)
+        self.bell.ring()
 
+    def _find_full(self) -> list[str]:
+        """The kinds of which as many run as may."""
+        return [
+            name for name, kind in self._kinds.items() if self._counters.running(name) >= kind.limit
+        ]
+
+    async def _rest(self, heard: trio.Event, full: Sequence[str]) -> None:
+        """Wait until a job may be due; with nothing at all to do, clear away old ones."""
+        if not self._attempts.running() and await self._sweep():
+            return
         try:
-            await self._insist(end)
-        except StaleFence:
-            # Deleted with its conversation, or ended by somebody else: either way it is over.
-            log.info("Job is no longer ours: kind=%s, id=%s", job.kind, job.fence.job_id)
+            due_s = await self._queue.find_next_run(without=full)
+        except StorageFailed:
+            due_s = None  # asked again soon enough
+        if due_s is None:
+            with trio.move_on_after(POLL_S):
+                await heard.wait()
+        else:
+            await self._wait_until_due(heard, max(SHORTEST_REST_S, min(due_s, POLL_S)))
 
-    async def _insist(self, ask: Callable[[], Awaitable[T]]) -> T:
-        """Ask until storage answers: a job that cannot be ended must not be forgotten."""
-        while True:
-            try:
-                return await ask()
-            except StaleFence:
-                raise
-            except StorageFailed as error:
-                log.warning("Jobs wait for storage: %s", error.message)
-                await trio.sleep(STORAGE_PAUSE_S)
+    async def _wait_until_due(self, heard: trio.Event, wait_s: float) -> None:
+        """Wait on the monotonic clock, and look up when the wall clock has been set."""
+        began = trio.current_time()
+        apart = self._now() - began
+        while (left_s := began + wait_s - trio.current_time()) > 0 and not heard.is_set():
+            with trio.move_on_after(min(left_s, CLOCK_LOOK_S)):
+                await heard.wait()
+            if abs(self._now() - trio.current_time() - apart) > JUMP_S:
+                log.info("The clock was set: looking for jobs that are due now.")
+                return
+
+    async def _sweep(self) -> bool:
+        """Remove a batch of old jobs if it is time to; True: there may be more."""
+        if trio.current_time() < self._sweep_at:
+            return False
+        self._sweep_at = trio.current_time() + SWEEP_S
+        try:
+            removed = await self._queue.remove_old()
+        except StorageFailed as error:
+            log.warning("Old jobs cannot be removed now: %s", error.message)
+            return False
+        if removed < REMOVAL_BATCH:
+            return False
+        self._sweep_at = trio.current_time()
+        return True

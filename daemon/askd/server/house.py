@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ask.protocol.messages import ConfigReadResult, DaemonStatus, HelloResult
+from askd.jobs.desk import JobDesk
 from askd.providers.base import Caller, Model
 from askd.providers.credentials.auth import Begun, Changed, CredentialState
 from askd.providers.credentials.logins import SignedIn
@@ -122,6 +123,7 @@ class House:
         identity: what `hello` answers.
         reader: reads what is committed, for listings and old pages.
         backups: the copies of the database that lie beside it.
+        jobs: background work, as people order it.
         checkup: looks whether all that is stored can be read.
         clients: how many connections have said hello.
     """
@@ -135,5 +137,6 @@ class House:
     auth: SignIns
     scrubs: Scrubs
     backups: Backups
+    jobs: JobDesk
     checkup: Checkup
     clients: Callable[[], int]

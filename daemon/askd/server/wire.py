@@ -19,6 +19,7 @@ from ask.protocol.messages import (
     MESSAGE_LIMIT_BYTES,
     NESTING_LIMIT,
     ConversationSummary,
+    JobFailure,
     JobRecord,
     Map,
     ModelRecord,
@@ -291,9 +292,11 @@ def describe(record: type[Record], value: object, **said: Any) -> Record:
     return record(**{name: getattr(value, name) for name in names}, **said)
 
 
-def describe_job(row: JobRow) -> JobRecord:
-    """A background job."""
-    return describe(JobRecord, row)
+def describe_job(
+    row: JobRow, *, errors: list[JobFailure] | None = None, question: Map | None = None
+) -> JobRecord:
+    """A background job; `errors` and `question`: what only a single one is told with."""
+    return describe(JobRecord, row, errors=errors, question=question)
 
 
 def describe_model(

@@ -10,6 +10,9 @@ from typing import Protocol
 
 from askd.core.events import Body, Event
 
+TURN_KIND = "turn"
+"""Jobs of this kind follow the events of their turn; no worker claims or ends them."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptKey:
@@ -24,7 +27,8 @@ class PromptKey:
 class NewJob:
     """A job that the events of a write cause. Times in unix seconds.
 
-    While one with the same `kind` and `unique_key` is not over, another is not added.
+    One whose `run_at` has come is available, else scheduled. While one with the same `kind` and
+    `unique_key` is not over, another is not added.
     """
 
     id: str
@@ -37,7 +41,10 @@ class NewJob:
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """Which attempt is speaking: the daemon's boot and the attempt's number."""
+    """Which attempt is speaking: the daemon's boot and the attempt's number.
+
+    The number only grows, also when a job is put back with all its tries.
+    """
 
     job_id: str
     boot_id: str
@@ -46,7 +53,12 @@ class Fence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimedJob:
-    """A job that the caller is to run now. `fence` says in whose name; `attempt` counts from 1."""
+    """A job that the caller is to run now. `fence` says in whose name.
+
+    `attempt` counts from 1 the tries that count: those since somebody asked for the job to be
+    tried again, crashes among them. With `attempt == max_attempts` it is the last. `waited_s`: how
+    long it was due before it was claimed, by the wall clock.
+    """
 
     fence: Fence
     kind: str
@@ -54,6 +66,7 @@ class ClaimedJob:
     arguments: dict[str, str]
     attempt: int
     max_attempts: int
+    waited_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ from askd.errors import NewerSchema, StorageFailed
 from askd.files import PRIVATE_FILE, sync_directory
 from askd.store.backups import backup_path, drop_old_backups
 from askd.store.expiry_migration import add_expiry
+from askd.store.job_migration import rebuild_jobs
 from askd.store.refusals import storage_failed
 from askd.store.search_migration import add_search
 from askd.store.token_rates import TABLE as TOKEN_RATES
@@ -62,6 +63,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration(6, "expiry", add_expiry),
     # No older event says how large its request was: there is nothing to learn from.
     Migration(7, "token_rates", TOKEN_RATES),
+    Migration(8, "jobs", rebuild_jobs),
 )
 
 

@@ -7,7 +7,7 @@ conversation: it comes as an event that says so, with a warning.
 
 import logging
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -32,7 +32,7 @@ from askd.store.cursors import decode_cursor, encode_cursor
 from askd.store.database import open_readonly
 from askd.store.event_pages import EventsRead, read_page
 from askd.store.finding import find_conversation
-from askd.store.job_queries import JobPage, JobRow
+from askd.store.job_queries import JobFilter, JobPage, JobRow
 from askd.store.key_rows import read_key
 from askd.store.log import KnownKey, Partial
 from askd.store.projection import ConversationRow
@@ -211,23 +211,27 @@ class Reader:
 
         return await self._query(query)
 
-    async def jobs(self, *, cursor: str | None, limit: int) -> JobPage:
+    async def jobs(
+        self, *, cursor: str | None, limit: int, which: JobFilter = job_queries.EVERY
+    ) -> JobPage:
         """A page of background jobs, the newest first; raises `RequestError` (cursor)."""
         return await self._query(
-            lambda connection: job_queries.list_jobs(connection, cursor=cursor, limit=limit)
+            lambda connection: job_queries.list_jobs(
+                connection, cursor=cursor, limit=limit, which=which
+            )
         )
 
-    async def job(self, job_id: str) -> JobRow:
-        """One background job; raises `NotFound`."""
-        return await self._query(lambda connection: job_queries.read_job(connection, job_id))
+    async def find_jobs(self, job_ids: Sequence[str]) -> list[JobRow]:
+        """Jobs by their ids or beginnings of these; raises `NotFound`."""
+        return await self._query(lambda connection: job_queries.read_jobs(connection, job_ids))
 
     async def count_open_jobs(self) -> int:
         """Jobs that are not over."""
         return await self._query(job_queries.count_open)
 
-    async def next_job_at(self) -> float | None:
-        """When the next waiting job is due, in unix seconds; None: none waits."""
-        return await self._query(job_queries.find_next_run)
+    async def count_jobs(self) -> list[tuple[str, str, int]]:
+        """How many jobs of each kind are in each state: kind, state, number."""
+        return await self._query(job_queries.count_states)
 
     async def read_usage(
         self,

@@ -11,8 +11,7 @@ from dataclasses import replace
 import trio
 
 from askd.core.rewriting import Rewrite, rewrite_body
-from askd.store.job_rows import JobEnd
-from askd.store.log import ClaimedJob, Committed, Fence, Log, Partial, Write
+from askd.store.log import Committed, Log, Partial, Write
 from askd.store.writer import Writer
 
 Hide = Callable[[str], str]
@@ -23,10 +22,7 @@ MANY_BODIES = 100
 
 
 class RedactingLog(Log):
-    """Writes to `log`; `find_hide` answers how to hide just now, None: nothing is hidden.
-
-    It stands in for the writer where jobs are kept too: what went wrong may quote anything.
-    """
+    """Writes to `log`; `find_hide` answers how to hide just now, None: nothing is hidden."""
 
     def __init__(self, log: Writer, *, find_hide: Callable[[], Hide | None]) -> None:
         self._log = log
@@ -59,28 +55,6 @@ class RedactingLog(Log):
     async def mend_search(self) -> None:
         """As the log does."""
         await self._log.mend_search()
-
-    async def claim_job(self) -> ClaimedJob | None:
-        """As the log does."""
-        return await self._log.claim_job()
-
-    async def end_job(
-        self,
-        fence: Fence,
-        *,
-        state: JobEnd,
-        error: str | None = None,
-        run_at: float | None = None,
-    ) -> None:
-        """Hide, then end an attempt as the log does."""
-        hide = self._find_hide()
-        if hide is not None and error is not None:
-            error = hide(error)
-        await self._log.end_job(fence, state=state, error=error, run_at=run_at)
-
-    async def reset_orphans(self) -> int:
-        """As the log does."""
-        return await self._log.reset_orphans()
 
 
 def redact(write: Write, hide: Hide) -> Write:

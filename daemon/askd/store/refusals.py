@@ -71,6 +71,25 @@ def job_not_found(job_id: str) -> NotFound:
     return NotFound(f"Job not found: id={job_id}", reason="job_not_found")
 
 
+def job_ambiguous(text: str, found: Sequence[str]) -> NotFound:
+    """A prefix that several jobs begin with."""
+    return NotFound(
+        f"More than one job begins with {text}: {', '.join(found)}. "
+        "Give more characters of the id.",
+        reason="job_ambiguous",
+        data={"candidates": [*found]},
+    )
+
+
+def wrong_job_state(job_id: str, state: str) -> RequestError:
+    """A job with which this cannot be done as it is."""
+    return RequestError(
+        f"The job {job_id} is {state}: it cannot be tried again now.",
+        reason="wrong_job_state",
+        data={"job_id": job_id, "state": state},
+    )
+
+
 def stale_fence(fence: Fence) -> StaleFence:
     """An attempt that came too late."""
     return StaleFence(f"Attempt {fence.attempt} of the job {fence.job_id} is not the current one.")

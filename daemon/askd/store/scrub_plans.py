@@ -239,7 +239,7 @@ def describe(connection: sqlite3.Connection, conversation_id: str, plan: Plan) -
     """The plan as people are told of it."""
     (is_busy,) = connection.execute(
         "SELECT EXISTS (SELECT 1 FROM open_turns WHERE conversation_id = :id)"
-        " OR EXISTS (SELECT 1 FROM jobs WHERE conversation_id = :id AND state = 'executing')",
+        " OR EXISTS (SELECT 1 FROM jobs WHERE conversation_id = :id AND state = 'running')",
         {"id": conversation_id},
     ).fetchone()
     mirror = connection.execute(

@@ -21,11 +21,10 @@ import trio
 
 from askd.core.events import Event
 from askd.errors import StorageFailed
-from askd.store import changes, expiry, job_rows, refusals
+from askd.store import changes, expiry, refusals
 from askd.store.batch import Change, Done
 from askd.store.checkpoint import WAL_LIMIT_BYTES, wal_size
-from askd.store.job_rows import JobEnd
-from askd.store.log import ClaimedJob, Committed, Fence, Log, Partial, Write
+from askd.store.log import Committed, Log, Partial, Write
 from askd.store.migrations import MIGRATIONS, Migration
 from askd.store.transactions import Asked, Transactions
 
@@ -55,6 +54,7 @@ class _Request(Generic[T]):
     change: Change[T]
     size: int = 0
     deletes: bool = False
+    changes_jobs: bool = False
     done: trio.Event = field(default_factory=trio.Event)
     outcome: Done[T] | Exception | None = None
 
@@ -62,7 +62,8 @@ class _Request(Generic[T]):
 class Writer(Log):
     """The log on the disk. `run` has to be running for anything to be committed.
 
-    `observe` hears of every event, `rewritten` that something was deleted or replaced.
+    `observe` hears of every event, `rewritten` that something was deleted or replaced,
+    `jobs_changed` that a write has added jobs or completed one.
     """
 
     def __init__(
@@ -74,12 +75,15 @@ class Writer(Log):
         boot_id: str,
         migrations: Sequence[Migration] = MIGRATIONS,
         rewritten: Callable[[], None] = lambda: None,
+        jobs_changed: Callable[[], None] = lambda: None,
     ) -> None:
         self._path = path
         self._observe = observe
         self._rewritten = rewritten
+        self._jobs_changed = jobs_changed
+        self.boot_id = boot_id
+        """In whose name jobs are claimed."""
         self._now = now
-        self._boot_id = boot_id
         self._transactions = Transactions(path, connect=connect, now=now, migrations=migrations)
         self._queue: deque[_Request[Any]] = deque()
         self._partials: dict[tuple[str, str, str], Partial] = {}
@@ -107,7 +111,8 @@ class Writer(Log):
             change = await trio.to_thread.run_sync(changes.append, write)
         else:
             change = changes.append(write)
-        return await self._ask(_Request(change, size=size))
+        changes_jobs = bool(write.jobs) or write.fulfils is not None
+        return await self._ask(_Request(change, size=size, changes_jobs=changes_jobs))
 
     def save_partial(self, partial: Partial) -> None:
         """Keep a running item's text with the next batch, or soon; the latest text wins."""
@@ -151,25 +156,9 @@ class Writer(Log):
         """Have the index of words built anew when nobody waits, or at the next start."""
         await self._ask(_Request(changes.mend_search))
 
-    async def claim_job(self) -> ClaimedJob | None:
-        """Make the due job that waited longest this boot's to run; None: none is due."""
-        return await self._ask(_Request(job_rows.claim_job(self._boot_id)))
-
-    async def end_job(
-        self,
-        fence: Fence,
-        *,
-        state: JobEnd,
-        error: str | None = None,
-        run_at: float | None = None,
-    ) -> None:
-        """End an attempt; `available` puts it back for `run_at`; raises `StaleFence`."""
-        change = job_rows.end_job(fence, state=state, error=error, run_at=run_at)
-        await self._ask(_Request(change))
-
-    async def reset_orphans(self) -> int:
-        """Take back the jobs that another boot was running; answers how many."""
-        return await self._ask(_Request(job_rows.reset_orphans(self._boot_id)))
+    async def change_jobs(self, change: Change[T]) -> T:
+        """A change to the table of jobs; raises what it raises, and `StorageFailed`."""
+        return await self._ask(_Request(change))
 
     async def ping(self) -> None:
         """A round trip through queue and thread; a disk that refuses is an answer too."""
@@ -278,6 +267,8 @@ class Writer(Log):
                 logger.exception("the observer of committed events failed")
         if any(request.deletes and isinstance(request.outcome, Done) for request in batch):
             self._rewritten()
+        if any(request.changes_jobs and isinstance(request.outcome, Done) for request in batch):
+            self._jobs_changed()
         for request in batch:
             request.done.set()
 

@@ -1,30 +1,28 @@
-"""Jobs over the wire: listed in pages, read one by one."""
+"""Jobs over the wire: listed in pages, read with their failures, waited for, steered, counted."""
 
 import pytest
+import trio
+import trio.testing
 
-from askd.store.job_queries import JobRow
-from tests.fakes.house import Refused, open_server
+from askd.core.events import QuestionAsked
+from askd.store.log import NewJob
+from tests.fakes.house import Refused, Server, open_server, prompt
+from tests.fakes.log import JobState
+
+EXPIRY = 9e9
 
 
-def row(number: int) -> JobRow:
-    return JobRow(
-        id=f"j{number}",
-        kind="title",
-        state="completed",
-        conversation_id="c",
-        attempt=1,
-        max_attempts=3,
-        run_at=1.0,
-        created_at=float(number),
-        started_at=1.0,
-        finished_at=2.0,
-        error=None,
-    )
+def add(server: Server, id: str, state: str = "available", *, kind: str = "test") -> JobState:
+    """A job as a row would hold it."""
+    new = NewJob(id=id, kind=kind, unique_key=id, arguments={}, run_at=1.0, max_attempts=3)
+    job = server.store.jobs[id] = JobState(new, "c", state, run_at=1.0)
+    return job
 
 
 async def test_jobs_come_in_pages() -> None:
     async with open_server() as server:
-        server.store.job_rows = [row(number) for number in range(5)]
+        for number in range(5):
+            add(server, f"j{number}", "completed")
         peer = await server.greet()
         first = await peer.call("job/list", {"limit": 3})
         assert [job["id"] for job in first["data"]] == ["j0", "j1", "j2"]
@@ -33,12 +31,112 @@ async def test_jobs_come_in_pages() -> None:
         assert rest["next_cursor"] is None
 
 
+async def test_only_some_jobs_are_listed() -> None:
+    async with open_server() as server:
+        add(server, "a", "completed")
+        add(server, "b", "retryable")
+        add(server, "c", kind="other")
+        peer = await server.greet()
+        for asked, ids in (
+            ({"kind": "other"}, ["c"]),
+            ({"states": ["completed", "retryable"]}, ["a", "b"]),
+            ({"conversation_id": "nobody"}, []),
+        ):
+            page = await peer.call("job/list", asked)
+            assert [job["id"] for job in page["data"]] == ids
+
+
 async def test_one_job_is_read_or_not_found() -> None:
     async with open_server() as server:
-        server.store.job_rows = [row(7)]
+        add(server, "j7", "discarded").errors.append("No.")
         peer = await server.greet()
         job = await peer.call("job/read", {"job_id": "j7"})
-        assert (job["kind"], job["state"], job["created_at"]) == ("title", "completed", 7.0)
+        assert (job["kind"], job["state"], job["error"]) == ("test", "discarded", "No.")
+        assert [each["error"] for each in job["errors"]] == ["No."]
+        assert job["question"] is None
         with pytest.raises(Refused) as caught:
             await peer.call("job/read", {"job_id": "none"})
         assert (caught.value.code, caught.value.reason) == (3, "job_not_found")
+
+
+async def test_a_turns_job_is_read_with_the_question_that_it_waits_for() -> None:
+    async with open_server() as server:
+        peer = await server.greet()
+        started = await peer.call("turn/start", prompt())
+        session = await server.house.sessions.get(started["conversation_id"])
+        turn_id = started["turn_id"]
+        await peer.call(
+            "turn/wait", {"conversation_id": session.id, "turn_id": turn_id, "timeout_s": 5}
+        )
+        asked = QuestionAsked(turn_id, "q", "overflow", "d", {"tokens": 9}, EXPIRY)
+        session.conversation.open_questions["q"] = asked
+        new = NewJob(
+            id="t",
+            kind="turn",
+            unique_key=turn_id,
+            arguments={"turn_id": turn_id},
+            run_at=1.0,
+            max_attempts=1,
+        )
+        server.store.jobs["t"] = JobState(new, session.id, "running")
+        job = await peer.call("job/read", {"job_id": "t"})
+        assert job["turn_id"] == turn_id
+        assert job["question"] == {
+            "question_id": "q",
+            "kind": "overflow",
+            "digest": "d",
+            "detail": {"tokens": 9},
+            "expires_at": EXPIRY,
+        }
+        server.store.jobs["t"].conversation_id = "gone"
+        assert (await peer.call("job/read", {"job_id": "t"}))["question"] is None
+
+
+async def test_jobs_are_waited_for(autojump_clock: trio.testing.MockClock) -> None:
+    async with open_server() as server:
+        job = add(server, "j", "running")
+        add(server, "k", "completed")
+        peer = await server.greet()
+        waited = await peer.call("job/wait", {"job_ids": ["j", "k"], "timeout_s": 9})
+        assert (waited["over"], [each["state"] for each in waited["data"]]) == (
+            False,
+            ["running", "completed"],
+        )
+        assert trio.current_time() >= 9
+        first = await peer.call("job/wait", {"job_ids": ["j", "k"], "any": True})
+        assert first["over"]
+        job.state = "completed"
+        assert (await peer.call("job/wait", {"job_ids": ["j", "k"]}))["over"]
+
+
+@pytest.mark.parametrize("ids", [[], ["j"] * 201])
+async def test_none_and_too_many_jobs_are_not_waited_for(ids: list[str]) -> None:
+    async with open_server() as server:
+        add(server, "j", "completed")
+        peer = await server.greet()
+        with pytest.raises(Refused) as caught:
+            await peer.call("job/wait", {"job_ids": ids})
+        assert (caught.value.code, caught.value.reason) == (2, "bad_params")
+
+
+async def test_jobs_are_cancelled_and_tried_again() -> None:
+    async with open_server() as server:
+        add(server, "j", "retryable")
+        peer = await server.greet()
+        assert (await peer.call("job/cancel", {"job_id": "j"}))["state"] == "cancelled"
+        assert (await peer.call("job/cancel", {"job_id": "j"}))["state"] == "cancelled"
+        assert (await peer.call("job/retry", {"job_id": "j"}))["state"] == "available"
+        server.store.jobs["j"].state = "completed"
+        with pytest.raises(Refused) as caught:
+            await peer.call("job/retry", {"job_id": "j"})
+        assert (caught.value.code, caught.value.reason) == (2, "wrong_job_state")
+
+
+async def test_jobs_are_counted() -> None:
+    async with open_server() as server:
+        add(server, "j", "retryable")
+        peer = await server.greet()
+        assert await peer.call("job/stats", {}) == {
+            "stored": [{"kind": "test", "state": "retryable", "count": 1}],
+            "kinds": [],
+        }

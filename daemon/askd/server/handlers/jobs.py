@@ -1,18 +1,103 @@
-"""Background work, as it is listed and read."""
+"""Background work: listed, read, waited for, cancelled, tried again, counted."""
 
-from ask.protocol.messages import JobList, JobPage, JobRecord, JobRef
+from dataclasses import asdict
+
+from ask.protocol.messages import (
+    Empty,
+    JobCount,
+    JobFailure,
+    JobKind,
+    JobList,
+    JobPage,
+    JobRecord,
+    JobRef,
+    JobStats,
+    JobWait,
+    JobWaitResult,
+    Map,
+)
+from askd.errors import NotFound, RequestError
 from askd.server import wire
 from askd.server.handlers.paging import check_limit
 from askd.server.house import House
 from askd.server.peer import Peer
+from askd.store.job_queries import JobFilter, JobRow
+
+WAIT_LIMIT_S = 300.0
+"""The longest that one `job/wait` takes; it may be asked again."""
+WAIT_JOBS = 200
+"""Jobs that one request waits for: their records fit the answer's message."""
 
 
 async def list_page(house: House, peer: Peer, params: JobList) -> JobPage:
     """A page of jobs, the newest first."""
-    page = await house.reader.jobs(cursor=params.cursor, limit=check_limit(params.limit))
+    page = await house.reader.jobs(
+        cursor=params.cursor,
+        limit=check_limit(params.limit),
+        which=JobFilter(
+            kind=params.kind,
+            states=tuple(params.states or ()),
+            conversation_id=params.conversation_id,
+        ),
+    )
     return JobPage(data=[wire.describe_job(row) for row in page.rows], next_cursor=page.next_cursor)
 
 
 async def read(house: House, peer: Peer, params: JobRef) -> JobRecord:
-    """One job."""
-    return wire.describe_job(await house.reader.job(params.job_id))
+    """One job, with its failures and what its turn waits for."""
+    row = await house.jobs.find(params.job_id)
+    errors = [wire.describe(JobFailure, each) for each in row.errors]
+    return wire.describe_job(row, errors=errors, question=await _find_question(house, row))
+
+
+async def wait(house: House, peer: Peer, params: JobWait) -> JobWaitResult:
+    """Answer when the jobs are over, or with how they are when the time is."""
+    if not 1 <= len(params.job_ids) <= WAIT_JOBS:
+        raise RequestError(f"job/wait: 1 to {WAIT_JOBS} jobs can be waited for at once.")
+    rows, over = await house.jobs.wait(
+        params.job_ids,
+        only_one=params.any,
+        timeout_s=min(max(params.timeout_s, 0.0), WAIT_LIMIT_S),
+    )
+    return JobWaitResult(data=[wire.describe_job(row) for row in rows], over=over)
+
+
+async def cancel(house: House, peer: Peer, params: JobRef) -> JobRecord:
+    """End a job; one that is over stays as it is."""
+    return wire.describe_job(await house.jobs.cancel(params.job_id))
+
+
+async def retry(house: House, peer: Peer, params: JobRef) -> JobRecord:
+    """Put a job back, to run now and with all its tries."""
+    return wire.describe_job(await house.jobs.retry(params.job_id))
+
+
+async def stats(house: House, peer: Peer, params: Empty) -> JobStats:
+    """How many there are, and what was done since the daemon started."""
+    return JobStats(
+        stored=[
+            JobCount(kind=kind, state=state, count=count)
+            for kind, state, count in await house.reader.count_jobs()
+        ],
+        kinds=[JobKind(**asdict(each)) for each in house.jobs.count()],
+    )
+
+
+async def _find_question(house: House, row: JobRow) -> Map | None:
+    """The open question of the job's turn; None: there is none, or it cannot be known."""
+    if row.turn_id is None or row.conversation_id is None or row.finished_at is not None:
+        return None
+    try:
+        session = await house.sessions.get(row.conversation_id)
+    except NotFound:
+        return None
+    for asked in session.conversation.open_questions.values():
+        if asked.turn_id == row.turn_id:
+            return {
+                "question_id": asked.question_id,
+                "kind": asked.kind,
+                "digest": asked.digest,
+                "detail": dict(asked.detail),
+                "expires_at": asked.expires_at,
+            }
+    return None
