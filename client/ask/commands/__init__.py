@@ -18,7 +18,7 @@ COMMANDS: dict[str, str | None] = {
     "doctor": "ask.commands.doctor",
     "fork": "ask.commands.fork",
     "history": "ask.commands.history",
-    "jobs": None,
+    "jobs": "ask.commands.jobs",
     "list": "ask.commands.conversations",
     "mcp": None,
     "models": "ask.commands.models",

@@ -24,7 +24,8 @@ TERMINATED = 143
 EXIT_CODES: dict[int, str] = {
     DONE: "done (also when a person said no)",
     FAILED: "the turn failed, was refused, or someone else interrupted it; "
-    "invalid schema output; no code block for -x; a search found nothing",
+    "invalid schema output; no code block for -x; a search found nothing; "
+    "a job was cancelled or failed",
     USAGE: "wrong usage: also an unknown model, an empty prompt, "
     "an unreadable or binary file, a bad configuration",
     NOT_FOUND: "no such conversation or job, or more than one",

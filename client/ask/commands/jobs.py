@@ -1,0 +1,172 @@
+"""`ask jobs list | show | logs`: background work; and the door to the group's other files.
+
+What is here reads and changes nothing.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from ask.commands.calls import PAGE, Map, json_option, open_client
+from ask.commands.help import Command, Example, Group
+from ask.commands.job_layout import (
+    END_STATES,
+    NO_JOBS,
+    NONE_OPEN,
+    OPEN_STATES,
+    lay_out_errors,
+    lay_out_job,
+    lay_out_jobs,
+    sort_jobs,
+    tell_state,
+)
+from ask.commands.layout import find_columns
+from ask.protocol import errors
+from ask.terminal import strip_controls
+
+if TYPE_CHECKING:
+    from ask.connection import Client
+
+CODES = (errors.NOT_FOUND, errors.NO_DAEMON, errors.STORAGE)
+
+
+def complete_job(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Ids of a running daemon's jobs; every failure is an empty list."""
+    try:
+        with open_client(start=False) as client:
+            page = client.call("job/list", {"limit": PAGE})
+    except Exception:
+        return []  # a shell has nowhere to show an error
+    return [str(job["id"]) for job in page["data"] if str(job["id"]).startswith(incomplete)]
+
+
+job_argument = click.argument("job", metavar="ID", shell_complete=complete_job)
+"""One job: its id, or 4 or more characters of its beginning."""
+jobs_argument = click.argument(
+    "jobs", metavar="ID...", nargs=-1, required=True, shell_complete=complete_job
+)
+
+
+@click.group(
+    "jobs",
+    cls=Group,
+    elsewhere={
+        "cancel": "ask.commands.job_orders",
+        "retry": "ask.commands.job_orders",
+        "wait": "ask.commands.job_waiting",
+    },
+    examples=[Example("ask jobs list"), Example("ask jobs list --all --json")],
+    codes=[errors.FAILED, *CODES, errors.TIME_LIMIT],
+)
+def jobs_command() -> None:
+    """List, show, wait for, cancel, retry background jobs."""
+
+
+@jobs_command.command(
+    "list",
+    cls=Command,
+    examples=[
+        Example("ask jobs list"),
+        Example("ask jobs list --all --kind title", before=("ask hi",)),
+        Example("ask jobs list --state discarded --json"),
+    ],
+    codes=[errors.NO_DAEMON, errors.STORAGE],
+)
+@click.option("-a", "--all", "every", is_flag=True, help="Also those that are over.")
+@click.option("--kind", metavar="KIND", help="Only this kind: title, turn, compact, prune.")
+@click.option(
+    "--state",
+    "states",
+    type=click.Choice([*OPEN_STATES, *END_STATES]),
+    metavar="STATE",
+    multiple=True,
+    help="Only this state, over or not; may be said again.",
+)
+@json_option
+def list_command(every: bool, kind: str | None, states: Sequence[str], as_json: bool) -> None:
+    """List the jobs that are not over, the newest first.
+
+    A state is one of running, available, retryable (failed, and is tried again),
+    scheduled, completed, cancelled, discarded (failed for good). A completed job
+    is kept for a day, a cancelled or discarded one for a week.
+    """
+    wanted = list(states) if states or every else list(OPEN_STATES)
+    with open_client() as client:
+        found = sort_jobs(list_jobs(client, kind=kind, states=wanted))
+        has_some = bool(found) or _has_any(client)
+    if as_json:
+        click.echo(json.dumps(found))
+    elif found:
+        lines = lay_out_jobs(found, find_columns())
+        click.echo("\n".join(strip_controls(line) for line in lines))
+    elif not has_some:
+        click.echo(NO_JOBS)
+    elif kind is None and not states:
+        click.echo(NONE_OPEN)
+    else:
+        click.echo("No such job is kept.\nAll of them: ask jobs list --all")
+
+
+@jobs_command.command(
+    "show",
+    cls=Command,
+    examples=[Example("ask jobs show 4aac0864", code=errors.NOT_FOUND)],
+    codes=CODES,
+)
+@job_argument
+@json_option
+def show_command(job: str, as_json: bool) -> None:
+    """Show all about a job: its tries, errors, and what it waits for."""
+    record = read_job(job)
+    if as_json:
+        click.echo(json.dumps(record))
+    else:
+        click.echo("\n".join(strip_controls(line) for line in lay_out_job(record)))
+
+
+@jobs_command.command(
+    "logs",
+    cls=Command,
+    examples=[Example("ask jobs logs 4aac0864", code=errors.NOT_FOUND)],
+    codes=CODES,
+)
+@job_argument
+def logs_command(job: str) -> None:
+    """Print what went wrong in a job's tries, the last ten errors."""
+    record = read_job(job)
+    lines = lay_out_errors(record)
+    if lines:
+        click.echo("\n".join(strip_controls(line) for line in lines))
+    else:
+        click.echo(f"Nothing went wrong: the job is {tell_state(record)}.", err=True)
+
+
+def read_job(text: str) -> Map:
+    """All about the job that a person means.
+
+    Raises:
+        Failed: there is none, or more than one.
+    """
+    with open_client() as client:
+        return client.call("job/read", {"job_id": text})
+
+
+def list_jobs(
+    client: "Client", *, kind: str | None = None, states: Sequence[str] = ()
+) -> list[Map]:
+    """Every job of a kind and in one of the states; none named: any."""
+    asked = {"kind": kind, "states": list(states) or None, "limit": PAGE}
+    found: list[Map] = []
+    cursor: str | None = None
+    while True:
+        page = client.call("job/list", {**asked, "cursor": cursor})
+        found += page["data"]
+        cursor = page.get("next_cursor")
+        if cursor is None:
+            return found
+
+
+def _has_any(client: "Client") -> bool:
+    return bool(client.call("job/list", {"limit": 1})["data"])
