@@ -26,6 +26,14 @@ def wal_size(path: Path) -> int:
         return 0
 
 
+def file_size(path: Path) -> int:
+    """Bytes of the database itself; 0: there is none."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
 def checkpoint(connection: sqlite3.Connection) -> bool:
     """Copy what readers allow, then empty the log if nobody reads it; say whether it is empty.
 

@@ -16,7 +16,7 @@ from typing import Any
 from askd.errors import AskdError, StorageFailed
 from askd.store import refusals
 from askd.store.batch import Change, Done, Outcome, commit_batch
-from askd.store.checkpoint import checkpoint, rewrite
+from askd.store.checkpoint import checkpoint, file_size, rewrite
 from askd.store.database import configure_writer, prepare_file
 from askd.store.migrations import Migration, migrate
 from askd.store.reserve import Reserve
@@ -24,6 +24,9 @@ from askd.store.search_index import tend
 
 logger = logging.getLogger(__name__)
 
+REWRITE_LIMIT_BYTES = 128 * 1024 * 1024
+"""After deletions a database up to this size is written anew when nobody waits: half a second.
+In a larger one what was deleted may stay in the gaps of pages until a scrub."""
 TEND_SHARE = 10
 """Of the time that many deletions take, cleaning the index after them takes a tenth."""
 
@@ -58,6 +61,7 @@ class Transactions:
         self._reserve = Reserve(path.with_name("reserve.bin"))
         self._identity = (0, 0)
         self._tend_at = 0.0
+        self._owes_rewrite = False
         self.connection: sqlite3.Connection | None = None
         self.commits = 0
 
@@ -82,6 +86,7 @@ class Transactions:
         pairs = zip(asked, outcomes, strict=True)
         if any(each.deletes and isinstance(outcome, Done) for each, outcome in pairs):
             # Deleted text must not live on in the index of words, nor in the log.
+            self._owes_rewrite = True
             self._tend_search(after_delete=True)
             self.checkpoint()
         return [
@@ -102,13 +107,20 @@ class Transactions:
         """
         self._tend_search()
         is_empty = self.checkpoint()
+        if is_empty and self._owes_rewrite and file_size(self._path) <= REWRITE_LIMIT_BYTES:
+            is_empty = self._rewrite()
         self._reserve.keep()
         return is_empty
 
     def erase(self) -> bool:
         """Leave no byte of what was deleted or replaced; False: a reader or the disk forbids it."""
-        is_empty = self.rest()
-        if self.connection is None or not is_empty:
+        self._owes_rewrite = False  # it is done here, whatever the size
+        return self.rest() and self._rewrite()
+
+    def _rewrite(self) -> bool:
+        """Write every page anew, once, whether or not there is room for it."""
+        self._owes_rewrite = False
+        if self.connection is None:
             return False
         try:
             rewrite(self.connection, self._path)
@@ -119,7 +131,7 @@ class Transactions:
 
     def close(self) -> None:
         """Empty the log and let go of the database."""
-        self.checkpoint()
+        self.rest()
         self._let_go()
 
     def _tend_search(self, *, after_delete: bool = False) -> None:
