@@ -54,3 +54,13 @@ def test_blobs_of_what_was_kept_in_front_of_a_view() -> None:
     assert isinstance(named, ViewChanged)
     assert find_blobs([named]) == []
     assert named.kept[1] == Summary("s", "x")
+
+
+def test_blobs_of_what_is_seen_of_an_output() -> None:
+    output = ToolOutput("o", "call", "draw", (Text("in short"), blob("ab")))
+    change = ViewChanged("v", "shorten", shortened=(output,))
+    assert find_blobs([change]) == ["ab"]
+    named = name_missing(change, {})
+    assert isinstance(named, ViewChanged)
+    assert find_blobs([named]) == []
+    assert named.shortened[0].parts[0] == Text("in short")

@@ -1,10 +1,12 @@
 """The view as changes make it: what is in force, what an undo takes back."""
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from askd.core.events import ViewChanged
-from askd.core.items import Summary, Text, UserMessage
+from askd.core.items import Summary, Text, ToolOutput, UserMessage
 from askd.core.view import View, Views
 
 KEPT = UserMessage("m", (Text("keep me"),))
@@ -91,6 +93,39 @@ def test_an_undo_of_nothing_changes_nothing() -> None:
     change = ViewChanged("x", "compact", "t", summary=FIRST)
     views = make((change, 3), (ViewChanged("z", "undo", restored="nobody"), None))
     assert views.current == make((change, 3)).current
+
+
+def test_a_clear_can_say_what_happened() -> None:
+    views = make(
+        (ViewChanged("x", "compact", "t", summary=FIRST, kept=(KEPT,)), 3),
+        (ViewChanged("c", "clear", "v", summary=SECOND), 7),
+    )
+    assert views.current == View(7, (SECOND,), basis="c")
+
+
+def test_a_shortened_output_stays_so_and_makes_no_plan_wrong() -> None:
+    short = ToolOutput("o", "call", "f", (Text("in short"),))
+    views = make(
+        (ViewChanged("x", "compact", "t", summary=FIRST), 3),
+        (ViewChanged("y", "shorten", shortened=(short,)), None),
+    )
+    assert views.current == View(3, (FIRST,), basis="x", shortened={"o": short})
+    undoable = views.find_undoable()
+    assert undoable is not None
+    assert undoable.id == "x"
+    views.apply(ViewChanged("u", "undo", restored="x"), None)
+    assert views.current == View(shortened={"o": short})
+    views.apply(ViewChanged("c", "clear", "t"), 4)
+    assert views.current == View(4, basis="c", shortened={"o": short})
+
+
+def test_a_view_that_was_looked_at_does_not_change() -> None:
+    short = ToolOutput("o", "call", "f", ())
+    views = make((ViewChanged("y", "shorten", shortened=(short,)), None))
+    seen = views.current
+    views.apply(ViewChanged("z", "shorten", shortened=(replace(short, id="p"),)), None)
+    assert set(seen.shortened) == {"o"}
+    assert set(views.current.shortened) == {"o", "p"}
 
 
 KINDS = st.sampled_from(["prune", "compact", "clear"])

@@ -5,7 +5,7 @@ import hashlib
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from askd.core.events import ItemAdded, PromptAccepted, Renamed
+from askd.core.events import ItemAdded, PromptAccepted, Renamed, ViewChanged
 from askd.core.items import (
     PART_LIMIT_BYTES,
     AssistantMessage,
@@ -121,3 +121,15 @@ def test_half_a_character_does_not_stop_a_message_from_being_stored() -> None:
     blobs: Blobs = {}
     offload_parts((Text("\ud800" * PART_LIMIT_BYTES + "x"),), blobs)
     assert next(iter(blobs.values())) == b"?" * PART_LIMIT_BYTES + b"x"
+
+
+def test_what_is_seen_of_a_huge_output_may_be_large_itself() -> None:
+    outputs = tuple(
+        ToolOutput(f"o{k}", f"call_{k}", "read", (Text(LARGE), Text("small"))) for k in range(4)
+    )
+    body, blobs = offload_body(ViewChanged("v", "shorten", shortened=outputs))
+    assert isinstance(body, ViewChanged)
+    assert [[type(part) for part in each.parts] for each in body.shortened] == [[Blob, Text]] * 4
+    assert list(blobs.values()) == [LARGE.encode()]
+    small = ViewChanged("v", "compact")
+    assert offload_body(small) == (small, {})

@@ -74,6 +74,8 @@ def test_a_registry_describes_its_tools_and_knows_which_have_effects() -> None:
     assert registry.harmless() == frozenset()
     assert Registry([Adder("peek", effects=False), ADDER]).harmless() == {"peek"}
     assert list(Registry().describe()) == []
+    assert "add" in registry
+    assert "peek" not in registry
 
 
 def test_a_name_is_taken_once() -> None:

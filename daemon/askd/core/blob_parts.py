@@ -31,8 +31,14 @@ def name_missing(body: Body, known: Container[str]) -> Body:
             return replace(body, items=named)
         case ItemAdded(item=UserMessage() | AssistantMessage() | ToolOutput() as item):
             return replace(body, item=replace(item, parts=_name(item.parts, known)))
-        case ViewChanged(kept=kept):
-            return replace(body, kept=tuple(_name_head(item, known) for item in kept))
+        case ViewChanged(kept=kept, shortened=shortened):
+            return replace(
+                body,
+                kept=tuple(_name_head(item, known) for item in kept),
+                shortened=tuple(
+                    replace(output, parts=_name(output.parts, known)) for output in shortened
+                ),
+            )
         case _:
             return body
 
@@ -56,7 +62,8 @@ def _parts(body: Body) -> Sequence[Part]:
             return [part for item in items for part in item.parts]
         case ItemAdded(item=UserMessage() | AssistantMessage() | ToolOutput() as item):
             return item.parts
-        case ViewChanged(kept=kept):
-            return [part for item in kept if isinstance(item, UserMessage) for part in item.parts]
+        case ViewChanged(kept=kept, shortened=shortened):
+            told = [item for item in kept if isinstance(item, UserMessage)]
+            return [part for item in (*told, *shortened) for part in item.parts]
         case _:
             return ()

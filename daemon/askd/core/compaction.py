@@ -107,7 +107,7 @@ def plan_compaction(
     choices = [(max(0, len(finished) - kept), 0) for kept in range(bounds.min_turns, -1, -1)]
     choices.append((len(finished), 1))
     for covered, within in dict.fromkeys(choices):
-        leaves = _find_old_exchanges(sight, conversation) if within else ()
+        leaves = find_old_exchanges(sight, conversation) if within else ()
         plan = _plan(conversation, sight, finished[:covered], leaves, bounds=bounds, count=count)
         if plan is None:
             continue
@@ -280,7 +280,7 @@ def _find_finished(conversation: Conversation, sight: Sight) -> list[SeenTurn]:
     return finished
 
 
-def _find_old_exchanges(sight: Sight, conversation: Conversation) -> tuple[Item, ...]:
+def find_old_exchanges(sight: Sight, conversation: Conversation) -> tuple[Item, ...]:
     """Of the turn that runs, all that a model said and did but for the latest exchange."""
     if sight.asking is None:
         return ()

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from askd.core.items import Item, Summary, UserMessage
+from askd.core.items import Item, Summary, ToolOutput, UserMessage
 from askd.core.outcome import Outcome, Stop, Usage
 from askd.core.records import Json, decode, encode
 
@@ -153,6 +153,8 @@ class ViewChanged:
         through_turn: every turn up to and including this one leaves the view, but for pinned items.
         dropped_items: single items that leave it: whole exchanges of the turns that stay.
         stubbed_items: tool outputs of which only a line stays.
+        shortened: for `shorten`, tool outputs as they are seen from here on, under their own ids:
+            the log has each of them whole. Nothing takes that back.
         kept, summary: what stands in front of what remains, in this order, in place of all that
             stood there before; messages that are whole have the ids that they had.
         restored: for `undo`, the id of the change that is taken back.
@@ -165,7 +167,7 @@ class ViewChanged:
 
     TYPE: ClassVar[str] = "view_changed"
     id: str
-    kind: Literal["prune", "compact", "clear", "undo"]
+    kind: Literal["prune", "compact", "clear", "undo", "shorten"]
     through_turn: str | None = None
     dropped_items: tuple[str, ...] = ()
     summary: Summary | None = None
@@ -179,6 +181,7 @@ class ViewChanged:
     truncated: int = 0
     up_to_seq: int | None = None
     reason: str | None = None
+    shortened: tuple[ToolOutput, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

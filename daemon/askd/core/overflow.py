@@ -1,12 +1,19 @@
 """Overflow: the next request is too large, nothing more can safely leave, and someone decides.
 
 The words that a person reads, the ways out, and the rule by which one of them is
-taken without a person. It measures nothing and changes no view.
+taken without a person: for a history, and for a single tool output. And the change
+that empties a view, with the note that stands in it then.
 """
 
 from typing import Literal
 
+from askd.core.bounds import Bounds
+from askd.core.compaction import Count, find_old_exchanges
+from askd.core.conversation import Conversation
+from askd.core.events import ViewChanged
+from askd.core.items import Item, Summary
 from askd.core.questions import Choice
+from askd.core.sight import Sight, find_pinned, find_sight
 
 Policy = Literal["compact", "reset", "continue", "ask"]
 Decision = Literal["compact", "reset", "continue"]
@@ -19,11 +26,26 @@ CHOICES = (
 )
 PROMPT = "Enter your choice (1-3):"
 
+OUTPUT_TEXT = (
+    "⚠️  The output of {tool} is too large: about {tokens} tokens.\n"
+    "Choose how you'd like to proceed:"
+)
+OUTPUT_CHOICES = (
+    Choice("compact", "Compact - Cut its middle; the model can read the rest in parts"),
+    Choice("reset", "Reset - Leave it out but for a line; the model can read it in parts"),
+    Choice("continue", "Continue - Send it as is (may cause issues)"),
+)
+OUTPUT_SUBJECT = "output:"
+"""What the subject of such a question begins with; the item's id follows."""
+
 SUMMARIZING = "Summarizing conversation..."
 CLEARING = "Clearing conversation history..."
 CONTINUING = (
     "Warning: the history is sent as it is; the model may refuse it, or lose its beginning."
 )
+CUTTING = "Cutting the output of {tool}..."
+BLANKING = "Leaving out the output of {tool}..."
+SENDING = "Warning: the output of {tool} is sent as it is; the model may refuse it."
 """What is said once it is decided."""
 
 HOPELESS = "Cannot compact: history too large even after truncation"
@@ -62,3 +84,64 @@ def read_decision(text: str) -> Decision | None:
             return text
         case _:
             return None
+
+
+def make_reset(
+    conversation: Conversation,
+    turn_id: str,
+    *,
+    change_id: str,
+    summary_id: str,
+    bounds: Bounds,
+    count: Count,
+    overhead: int,
+) -> ViewChanged | None:
+    """What empties the view for a turn that runs; None: its request would not fit even then.
+
+    Its own prompt and its latest exchange stay, and pinned items; its earlier exchanges
+    leave only if that is not enough. A note in the view says what happened.
+
+    Args:
+        overhead: tokens of a request that are no items: the system prompt, tools.
+    """
+    sight = find_sight(conversation, turn_id)
+    if sight.asking is None:
+        return None
+    before = overhead + count(sight.items)
+    note = Summary(summary_id, RESET_NOTE.format(tokens=before, window=bounds.budget))
+    through = _find_before(conversation, turn_id)
+    old = find_old_exchanges(sight, conversation)
+    pinned = _find_pinned(conversation, sight)
+    for leaves in ((), old) if through is not None else (old,):
+        gone = {item.id for item in leaves}
+        asking = [item for item in sight.asking.items if item.id not in gone]
+        after = overhead + count([*pinned, note, *asking])
+        if after <= bounds.budget and after < before:
+            return ViewChanged(
+                change_id,
+                # A clear that names no turn would hide the one that runs.
+                "prune" if through is None else "clear",
+                through,
+                dropped_items=tuple(item.id for item in leaves),
+                summary=note,
+                tokens_before=before,
+                tokens_after=after,
+                up_to_seq=conversation.last_seq,
+                reason="overflow",
+            )
+    return None
+
+
+def _find_before(conversation: Conversation, turn_id: str) -> str | None:
+    """The last turn before this one; None: it is the first."""
+    position = conversation.turns[turn_id].position
+    earlier = [
+        each for each in conversation.started if conversation.turns[each].position < position
+    ]
+    return max(earlier, key=lambda each: conversation.turns[each].position, default=None)
+
+
+def _find_pinned(conversation: Conversation, sight: Sight) -> list[Item]:
+    """What stays of all that came before the turn."""
+    said = [item for turn in sight.turns for item in turn.items]
+    return [*sight.pinned, *find_pinned(said, conversation.pinned)]

@@ -76,7 +76,7 @@ def find_sight(conversation: Conversation, turn_id: str | None) -> Sight:
         if view.holds(record.position):
             turns.append(_see(each, record, view, conversation.pinned))
         else:
-            pinned += find_pinned(find_visible(record), conversation.pinned)
+            pinned += _show(find_pinned(find_visible(record), conversation.pinned), view)
     asking = None
     if turn_id is not None and turn_id in conversation.turns:
         asking = _see(turn_id, conversation.turns[turn_id], view, conversation.pinned)
@@ -112,11 +112,23 @@ def stub_output(output: ToolOutput) -> ToolOutput:
 
 def _see(turn_id: str, record: TurnRecord, view: View, pinned: Set[str]) -> SeenTurn:
     """A turn without what was dropped of it, and with stubs in place of pruned outputs."""
-    items: Sequence[Item] = find_visible(record)
+    items: Sequence[Item] = _show(find_visible(record), view)
     if view.dropped or view.stubbed:
         kept = {item.id for item in find_pinned(items, pinned)}
         items = _reduce(items, view, kept=kept)
     return SeenTurn(turn_id, record.position, tuple(items))
+
+
+def _show(items: list[Item], view: View) -> list[Item]:
+    """The items, with what is seen of those outputs that were too large."""
+    if not view.shortened:
+        return items
+    return [
+        replace(item, parts=view.shortened[item.id].parts)
+        if isinstance(item, ToolOutput) and item.id in view.shortened
+        else item
+        for item in items
+    ]
 
 
 def _reduce(items: Sequence[Item], view: View, *, kept: Set[str]) -> list[Item]:

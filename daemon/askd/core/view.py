@@ -3,12 +3,16 @@
 The log keeps everything; a change hides a beginning of it, single exchanges, or
 the text of tool outputs, and may put something in its place. Changes are folded
 in their order, and an `undo` takes one back together with every pruning and
-compaction that was built on it. It plans no change, and shows no item.
+compaction that was built on it. A tool output that was shortened stays so, whatever
+else changes: requests would else not begin as they did before. It plans no change,
+and shows no item.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from askd.core.events import HeadItem, ViewChanged
+from askd.core.items import ToolOutput
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +24,7 @@ class View:
         head: what stands in front of what remains, in place of what left.
         stubbed: ids of tool outputs of which only a line is shown.
         dropped: ids of single items that left; whole exchanges.
+        shortened: tool outputs that were too large, as they are seen, by their id.
         basis: the id of the last change in force. A plan is made for one view: it must not be
             carried out on another.
     """
@@ -29,6 +34,7 @@ class View:
     stubbed: frozenset[str] = frozenset()
     dropped: frozenset[str] = frozenset()
     basis: str | None = None
+    shortened: Mapping[str, ToolOutput] = field(default_factory=dict)
 
     def holds(self, position: int) -> bool:
         """Whether the turn at this position may be seen."""
@@ -49,18 +55,27 @@ class Views:
 
     def __init__(self) -> None:
         self._changes: list[_Change] = []
+        self._shortened: dict[str, ToolOutput] = {}
+        self._current = View()
 
     @property
     def current(self) -> View:
         """The view as it is now."""
-        return self._changes[-1].view if self._changes else View()
+        return self._current
 
     def apply(self, change: ViewChanged, position: int | None) -> None:
         """The next change of the log; `position` of the last turn that it hides, if any."""
-        if change.kind == "undo":
-            self._take_back(change.restored)
-        else:
-            self._add(change, position)
+        match change.kind:
+            case "undo":
+                self._take_back(change.restored)
+            case "shorten":
+                # Beside the changes: no plan that was made before is wrong because of it.
+                for output in change.shortened:
+                    self._shortened = {**self._shortened, output.id: output}
+            case "prune" | "compact" | "clear":
+                self._add(change, position)
+        view = self._changes[-1].view if self._changes else View()
+        self._current = replace(view, shortened=self._shortened) if self._shortened else view
 
     def find_undoable(self) -> ViewChanged | None:
         """The last pruning or compaction that is in force and that nothing cleared away."""
@@ -68,7 +83,8 @@ class Views:
         return None if last is None or last.kind == "clear" else last
 
     def _add(self, body: ViewChanged, position: int | None) -> None:
-        view = _change(self.current, body, position)
+        before = self._changes[-1].view if self._changes else View()
+        view = _change(before, body, position)
         self._changes.append(_Change(body, position, view))
 
     def _take_back(self, change_id: str | None) -> None:
@@ -88,9 +104,8 @@ class Views:
 def _change(view: View, body: ViewChanged, position: int | None) -> View:
     """The view with one change more."""
     head = view.head
-    if body.kind == "clear":
-        head = ()
-    elif position is not None or body.summary is not None or body.kept:
+    if body.kind == "clear" or position is not None or body.summary is not None or body.kept:
+        # A clear has something to say only where it was not a person who cleared.
         head = body.kept if body.summary is None else (*body.kept, body.summary)
     return View(
         floor=view.floor if position is None else max(view.floor, position),

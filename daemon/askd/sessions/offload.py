@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 
-from askd.core.events import Body, ItemAdded, PromptAccepted
+from askd.core.events import Body, ItemAdded, PromptAccepted, ViewChanged
 from askd.core.items import (
     PART_LIMIT_BYTES,
     AssistantMessage,
@@ -60,6 +60,13 @@ def offload_body(body: Body) -> tuple[Body, Blobs]:
                 replace(each, parts=offload_parts(each.parts, blobs, room=room)) for each in items
             )
             return replace(body, items=lean_items), blobs
+        case ViewChanged(shortened=shortened) if shortened:
+            room = EVENT_LIMIT_BYTES // len(shortened)
+            lean_outputs = tuple(
+                replace(each, parts=offload_parts(each.parts, blobs, room=room))
+                for each in shortened
+            )
+            return replace(body, shortened=lean_outputs), blobs
         case _:
             return body, blobs
 

@@ -1,16 +1,19 @@
 """What becomes of a request that does not fit, when nothing more can safely leave it.
 
-A policy decides, or a person does. What is decided is carried out elsewhere: a
-summary, a cleared view, or a request that is sent as it is.
+A policy decides, or a person does; of a single tool output that is too large, too.
+What is decided is carried out elsewhere: a summary, a cleared view, an output that
+is cut, or a request that is sent as it is.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import assert_never
 
 from askd.core import overflow
 from askd.core.conversation import TurnRecord
-from askd.core.events import TurnOptions
+from askd.core.events import QuestionAsked, TurnOptions
 from askd.core.overflow import Decision
-from askd.core.questions import EXPIRY, find_answer, find_question
+from askd.core.questions import EXPIRY, Choice, find_question
 from askd.errors import TooLarge
 from askd.providers.base import Model
 from askd.sessions.live import LiveSession
@@ -22,16 +25,35 @@ WITHOUT_ASKING = "Say what to do with --overflow compact, reset or continue."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Excess:
-    """A request that does not fit.
+    """A request that does not fit, or a tool output that is too large for any.
 
     Attributes:
-        subject: what is decided on: the id of the completion's item.
-        tokens: of the request, about.
+        subject: what is decided on: the id of the completion's item, or of the output's.
+        tokens: of it, about.
+        tool: whose output it is; None: it is the whole request.
     """
 
     subject: str
     tokens: int
     model: Model
+    tool: str | None = None
+
+    @property
+    def key(self) -> str:
+        """What a question about it is known by."""
+        return self.subject if self.tool is None else f"{overflow.OUTPUT_SUBJECT}{self.subject}"
+
+    @property
+    def text(self) -> str:
+        """What stands above the choices."""
+        if self.tool is None:
+            return overflow.TEXT
+        return overflow.OUTPUT_TEXT.format(tool=self.tool, tokens=self.tokens)
+
+    @property
+    def choices(self) -> Sequence[Choice]:
+        """What can be chosen."""
+        return overflow.CHOICES if self.tool is None else overflow.OUTPUT_CHOICES
 
 
 async def decide_overflow(
@@ -46,7 +68,7 @@ async def decide_overflow(
     """What to do about it, said to whoever watches. To be called once the turn has started.
 
     The same answer comes for the same excess, also in a later daemon: what a person
-    has decided is in the log. `continue` holds for the rest of the turn.
+    has decided is in the log. `continue` with a history holds for the rest of the turn.
 
     Raises:
         TooLarge: it had to be asked, and there was nobody, or nobody answered in time.
@@ -54,13 +76,8 @@ async def decide_overflow(
         StorageFailed: the question could not be stored.
     """
     decision = await _decide(session, turn_id, excess, options, means)
-    match decision:
-        case "compact":
-            report("overflow", overflow.SUMMARIZING)
-        case "reset":
-            report("overflow", overflow.CLEARING)
-        case "continue":
-            report("warning", overflow.CONTINUING)
+    kind, sentence = _tell(decision, excess.tool)
+    report(kind, sentence)
     return decision
 
 
@@ -68,7 +85,7 @@ async def _decide(
     session: LiveSession, turn_id: str, excess: Excess, options: TurnOptions, means: Means
 ) -> Decision:
     record = session.conversation.turns[turn_id]
-    if _goes_on(record):
+    if excess.tool is None and _goes_on(record):
         return "continue"
     policy = overflow.choose_policy(
         options.overflow,
@@ -77,27 +94,21 @@ async def _decide(
         detached=options.detach,
     )
     # Once it was asked, it is the answer that counts, whoever is there now.
-    if find_question(record, "overflow", excess.subject) is None:
+    if find_question(record, "overflow", excess.key) is None:
         if policy is None:
             raise _explain(excess, f"there is nobody to ask what to do about it. {WITHOUT_ASKING}")
         if policy != "ask":
             return policy
-    model = excess.model
     answer = await ask_person(
         session,
         turn_id,
         kind="overflow",
-        subject=excess.subject,
-        text=overflow.TEXT,
-        choices=overflow.CHOICES,
+        subject=excess.key,
+        text=excess.text,
+        choices=excess.choices,
         is_detached=options.detach,
         now=means.now,
-        more={
-            "prompt": overflow.PROMPT,
-            "tokens": excess.tokens,
-            "window": model.limits.context_window,
-            "model": model.name,
-        },
+        more=_list_facts(excess),
     )
     decision = overflow.read_decision(answer.decision)
     if decision is not None:
@@ -107,21 +118,49 @@ async def _decide(
     raise _explain(excess, f"nobody decided in time what to do about it. {WITHOUT_ASKING}")
 
 
+def _list_facts(excess: Excess) -> dict[str, object]:
+    facts: dict[str, object] = {
+        "prompt": overflow.PROMPT,
+        "tokens": excess.tokens,
+        "window": excess.model.limits.context_window,
+        "model": excess.model.name,
+    }
+    return facts if excess.tool is None else {**facts, "tool": excess.tool}
+
+
 def _goes_on(record: TurnRecord) -> bool:
     """Whether a person has decided in this turn that the history is sent as it is."""
-    for question in record.questions.values():
-        if question.kind != "overflow":
-            continue
-        answer = find_answer(record, "overflow", str(question.detail.get("subject")))
-        if answer is not None and answer.decision == "continue":
-            return True
-    return False
+    return any(
+        answer.decision == "continue" and _is_about_history(record.questions.get(question_id))
+        for question_id, answer in record.answers.items()
+    )
+
+
+def _is_about_history(question: QuestionAsked | None) -> bool:
+    if question is None or question.kind != "overflow":
+        return False
+    return not str(question.detail.get("subject")).startswith(overflow.OUTPUT_SUBJECT)
+
+
+def _tell(decision: Decision, tool: str | None) -> tuple[str, str]:
+    """The kind and the sentence of what is said of a decision."""
+    match decision:
+        case "compact":
+            sentence = overflow.SUMMARIZING if tool is None else overflow.CUTTING
+            return "overflow", sentence.format(tool=tool)
+        case "reset":
+            sentence = overflow.CLEARING if tool is None else overflow.BLANKING
+            return "overflow", sentence.format(tool=tool)
+        case "continue":
+            sentence = overflow.CONTINUING if tool is None else overflow.SENDING
+            return "warning", sentence.format(tool=tool)
+    assert_never(decision)
 
 
 def _explain(excess: Excess, why: str) -> TooLarge:
-    model = excess.model
+    limits, name = excess.model.limits, excess.model.name
+    what = "The conversation" if excess.tool is None else f"The output of {excess.tool}"
     return TooLarge(
-        f"The conversation has about {excess.tokens} tokens; {model.name} has a window of "
-        f"{model.limits.context_window}, {model.limits.reserved_output} of it for the answer, and "
-        f"{why}"
+        f"{what} has about {excess.tokens} tokens; {name} has a window of "
+        f"{limits.context_window}, {limits.reserved_output} of it for the answer, and {why}"
     )

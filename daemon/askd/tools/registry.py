@@ -31,6 +31,9 @@ class Registry:
                 raise ValueError(f"two tools are named {tool.name!r}")
             self._tools[tool.name] = tool
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._tools
+
     def describe(self) -> Sequence[Mapping[str, Any]]:
         """Name, description and schema of each tool, for a request."""
         return [
