@@ -71,8 +71,9 @@ def test_a_registry_describes_its_tools_and_knows_which_have_effects() -> None:
     assert registry.describe() == [
         {"name": "add", "description": "Adds two numbers.", "parameters": ADDER.schema}
     ]
-    assert registry.harmless() == frozenset()
-    assert Registry([Adder("peek", effects=False), ADDER]).harmless() == {"peek"}
+    assert registry.harmless() == {"read_output"}
+    assert Registry([Adder("peek", effects=False), ADDER]).harmless() == {"peek", "read_output"}
+    assert Registry([Adder("read_output")]).harmless() == frozenset()
     assert list(Registry().describe()) == []
     assert "add" in registry
     assert "peek" not in registry

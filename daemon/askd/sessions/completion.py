@@ -15,7 +15,7 @@ from askd.core.conversation import Conversation
 from askd.core.events import TurnOptions
 from askd.core.items import AssistantMessage
 from askd.core.outcome import FAILED, OVERFLOW, Failure
-from askd.core.tokens import encode_size
+from askd.core.tokens import encode_size, measure_request
 from askd.core.turn import (
     CallModel,
     CompletionCancelled,
@@ -31,6 +31,7 @@ from askd.sessions.contents import ReadBlob, resolve_blobs
 from askd.sessions.findings import report_request
 from askd.sessions.live import LiveSession
 from askd.sessions.needs import Means, Report
+from askd.sessions.outputs import Reading, fit_outputs, list_tools
 from askd.sessions.parking import Parked
 from askd.sessions.requests import add_cost, build_request, find_context
 from askd.sessions.schemas import find_objection
@@ -90,18 +91,20 @@ class Completion:
 
     async def run(self) -> Input:
         """Ask, and answer with what the turn's machine is to be fed; raise `Parked`."""
-        with self._scope:
-            try:
+        try:
+            # What fails in the moment of a cancellation comes out of here without it.
+            with self._scope:
                 return await self._ask()
-            except Exception as error:
-                if not any(isinstance(each, Parked) for each in find_leaves(error)):
-                    return CompletionFailed(_describe(error), self._partial())
-                if not self._scope.cancel_called:
-                    raise Parked from None
+        except Exception as error:
+            if not any(isinstance(each, Parked) for each in find_leaves(error)):
+                return CompletionFailed(_describe(error), self._partial())
+            if not self._scope.cancel_called:
+                raise Parked from None
         return CompletionCancelled(self._partial())
 
     async def _ask(self) -> Input:
         setting, model = self._setting, self._setting.model
+        await self._fit_outputs()
         context = find_context(
             self._conversation,
             setting.turn_id,
@@ -121,7 +124,7 @@ class Completion:
             system=context.system,
             model=model,
             options=setting.options,
-            tools=self._means.tools.describe(),
+            tools=list_tools(self._conversation, self._means.tools),
         )
         size = size_request(request)
         rates, models = self._means.rates, self._means.models
@@ -152,6 +155,23 @@ class Completion:
         if schema is None or not answers.can_object(answer.message(), answer.stop):
             return None
         return find_objection(answer.text, schema)
+
+    async def _fit_outputs(self) -> None:
+        """See that no tool output of the last calls is larger than it may be."""
+        session, setting = self._session, self._setting
+        if self._conversation is not session.conversation:
+            return  # storage fails: what cannot be recorded is not decided
+        tools = list_tools(self._conversation, self._means.tools)
+        frame = measure_request((), system=setting.system, tools=tools)
+        reading = Reading(
+            model=setting.model,
+            means=self._means,
+            read_blob=setting.read_blob,
+            overhead=self._means.rates.estimate(setting.model.name, frame),
+        )
+        await fit_outputs(
+            session, setting.turn_id, reading, options=setting.options, report=setting.report
+        )
 
     async def _stream(self, request: ModelRequest) -> None:
         setting = self._setting

@@ -16,9 +16,11 @@ from askd.core import outputs
 from askd.core.conversation import Conversation
 from askd.core.events import TurnOptions, ViewChanged
 from askd.core.items import Blob, Item, Text, ToolCall, ToolOutput
+from askd.core.outcome import Failure
 from askd.core.outputs import READ_OUTPUT
 from askd.core.sight import find_sight
 from askd.core.tokens import measure
+from askd.core.turn import RunTool
 from askd.errors import NotFound
 from askd.providers.base import Model
 from askd.sessions.contents import ReadBlob
@@ -163,16 +165,32 @@ def can_read(conversation: Conversation, tools: Registry) -> bool:
     return bool(conversation.view.shortened) and READ_OUTPUT not in tools
 
 
+async def run_tool(
+    conversation: Conversation,
+    command: RunTool,
+    *,
+    model: Model | Failure,
+    means: Means,
+    read_blob: ReadBlob,
+) -> ToolOutput:
+    """The output of a tool of the house's, or of what this conversation has to read on."""
+    is_ours = command.call.name == READ_OUTPUT and can_read(conversation, means.tools)
+    if not is_ours or isinstance(model, Failure):
+        return await means.tools.run(command.call, item_id=command.item_id)
+    reading = Reading(model=model, means=means, read_blob=read_blob)
+    return await read_output(conversation, command.call, command.item_id, reading)
+
+
 async def read_output(
     conversation: Conversation, call: ToolCall, item_id: str, reading: Reading
 ) -> ToolOutput:
     """Run one call of `read_output` to its output."""
-    parts, is_error = (Text(""),), True
+    is_error = False
     try:
-        parts, is_error = (Text(await _read_range(conversation, call, reading)),), False
+        said = await _read_range(conversation, call, reading)
     except ValueError as error:
-        parts = (Text(str(error)),)
-    return ToolOutput(item_id, call.call_id, call.name, parts, is_error=is_error)
+        said, is_error = str(error), True
+    return ToolOutput(item_id, call.call_id, call.name, (Text(said),), is_error=is_error)
 
 
 async def _read_range(conversation: Conversation, call: ToolCall, reading: Reading) -> str:

@@ -15,6 +15,7 @@ from askd.providers.base import Caller, Model
 from askd.sessions.contents import hide_images
 from askd.sessions.live import LiveSession
 from askd.sessions.needs import Means
+from askd.sessions.outputs import list_tools
 from askd.sessions.requests import find_context
 
 
@@ -63,7 +64,8 @@ async def preview(session: LiveSession, caller: Caller, means: Means) -> Preview
     shown = hide_images(context.items, model)
     # What was learned of a model holds also when it cannot be asked just now.
     name = (options.model or conversation.settings.model) if model is None else model.name
-    tools = means.tools.describe() if model is not None and model.manners.tools else ()
+    takes_tools = model is not None and model.manners.tools
+    tools = list_tools(conversation, means.tools) if takes_tools else ()
     return Preview(
         context=context,
         tokens=means.rates.estimate(name, context.measure(tools)),

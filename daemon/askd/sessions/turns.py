@@ -49,6 +49,7 @@ from askd.sessions.hub import Progress
 from askd.sessions.live import LiveSession
 from askd.sessions.needs import Means
 from askd.sessions.offload import offload_bodies
+from askd.sessions.outputs import run_tool
 from askd.sessions.parking import Parked, find_time_left
 from askd.sessions.requests import explain_guess
 from askd.sessions.turn_status import RunningTurn
@@ -172,7 +173,7 @@ class TurnRun:
                     if self._completion is not None:
                         self._completion.cancel()
                 case RunTool():
-                    nursery.start_soon(self._run_tool, command)
+                    nursery.start_soon(self._run_tool, command, model)
                 case StopTools():
                     for scope in self._tools.values():
                         scope.cancel()
@@ -232,11 +233,17 @@ class TurnRun:
             else:  # what is not stored cannot be come back to
                 self.post(CompletionCancelled())
 
-    async def _run_tool(self, command: RunTool) -> None:
+    async def _run_tool(self, command: RunTool, model: Model | Failure) -> None:
         with trio.CancelScope() as scope:
             self._tools[command.item_id] = scope
             try:
-                output = await self._means.tools.run(command.call, item_id=command.item_id)
+                output = await run_tool(
+                    self._shadow or self._session.conversation,
+                    command,
+                    model=model,
+                    means=self._means,
+                    read_blob=self._read_blob,
+                )
             finally:
                 del self._tools[command.item_id]
         if scope.cancelled_caught:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from askd.core.items import Text, ToolCall, ToolOutput
+from askd.core.outputs import READ_OUTPUT
 from askd.core.pairs import NAMES
 from askd.tools.base import Result, Tool
 
@@ -43,7 +44,9 @@ class Registry:
 
     def harmless(self) -> frozenset[str]:
         """The names of the tools that can be run twice: running them changes nothing."""
-        return frozenset(name for name, tool in self._tools.items() if not tool.effects)
+        harmless = {name for name, tool in self._tools.items() if not tool.effects}
+        # Conversations bring it along themselves; it only reads what they hold.
+        return frozenset(harmless if READ_OUTPUT in self._tools else {*harmless, READ_OUTPUT})
 
     async def run(self, call: ToolCall, *, item_id: str) -> ToolOutput:
         """Run one call to its output, whose id is `item_id`."""
