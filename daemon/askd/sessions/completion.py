@@ -100,6 +100,9 @@ class Completion:
                 return CompletionFailed(_describe(error), self._partial())
             if not self._scope.cancel_called:
                 raise Parked from None
+        except BaseExceptionGroup as group:
+            # The daemon ends: that counts, and not what failed in the same moment.
+            raise group.subgroup(trio.Cancelled) or group from None
         return CompletionCancelled(self._partial())
 
     async def _ask(self) -> Input:
