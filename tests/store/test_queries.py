@@ -123,11 +123,11 @@ async def test_jobs_are_read(path: Path) -> None:
         await store.writer.append(create("c"))
         await store.writer.append(Write(conversation_id="c", bodies=[], jobs=[job("j")]))
         assert await store.reader.count_open_jobs() == 1
-        assert await store.reader.next_job_at() == 0.0
+        assert await store.reader.count_jobs() == [("title", "available", 1)]
         page = await store.reader.jobs(cursor=None, limit=5)
-        assert page.rows == [await store.reader.job("j")]
+        assert page.rows == await store.reader.find_jobs(["j"])
         with pytest.raises(NotFound):
-            await store.reader.job("k")
+            await store.reader.find_jobs(["k"])
 
 
 async def test_a_bad_record_does_not_cost_the_conversation(

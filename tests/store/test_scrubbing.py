@@ -16,7 +16,7 @@ from askd.core.items import AssistantMessage, Blob, Text, ToolCall, ToolOutput, 
 from askd.core.pairs import heal
 from askd.core.scrubbing import MARK, Scrub, spell
 from askd.errors import Busy, NotFound
-from askd.store import changes
+from askd.store import changes, job_rows
 from askd.store.batch import commit_batch
 from askd.store.database import open_readonly
 from askd.store.log import Write
@@ -200,7 +200,7 @@ async def test_where_a_turn_is_at_work_nothing_is_changed(path: Path) -> None:
             await scrub(store, "c", WORD)
         assert await scrub(store, "c", "not in there") == 0
         await store.writer.append(Write(conversation_id="c", bodies=[finish("t")], jobs=[job("j")]))
-        await store.writer.claim_job()
+        await store.writer.change_jobs(job_rows.claim_job("boot-1"))
         with pytest.raises(Busy) as caught:
             await scrub(store, "c", WORD)
         assert WORD not in str(caught.value)

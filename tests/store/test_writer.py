@@ -11,7 +11,7 @@ import trio.testing
 
 from askd.core.events import Event
 from askd.errors import NewerSchema, NotFound, RequestError, StaleFence, StorageFailed
-from askd.store import changes
+from askd.store import changes, job_rows
 from askd.store import writer as writer_module
 from askd.store.batch import Change
 from askd.store.checkpoint import wal_size
@@ -322,24 +322,31 @@ async def test_at_rest_the_log_is_emptied(path: Path, monkeypatch: pytest.Monkey
                 await trio.lowlevel.checkpoint()
 
 
-async def test_jobs_through_the_queue(path: Path) -> None:
-    async with open_store(path, boot_id="one") as store:
-        await store.writer.append(create("c"))
-        await store.writer.append(Write(conversation_id="c", bodies=[], jobs=[job("j")]))
-        claimed = await store.writer.claim_job()
+async def test_a_write_with_jobs_is_announced_after_its_commit(path: Path) -> None:
+    rung: list[int] = []
+    writer = Writer(
+        path,
+        observe=ignore,
+        now=Clock(),
+        boot_id="one",
+        jobs_changed=lambda: rung.append(writer.commits),
+    )
+    async with trio.open_nursery() as nursery:
+        await nursery.start(writer.run)
+        await writer.append(create("c"))
+        assert rung == []
+        before = writer.commits
+        await writer.append(Write(conversation_id="c", bodies=[], jobs=[job("j")]))
+        assert rung == [before + 1]
+        claimed = await writer.change_jobs(job_rows.claim_job(writer.boot_id))
         assert claimed is not None
-        assert await store.writer.claim_job() is None
+        assert len(rung) == 1, "a claim is no news for those who claim"
+        await writer.append(Write(conversation_id="c", bodies=[], fulfils=claimed.fence))
+        assert len(rung) == 2
         with pytest.raises(StaleFence):
-            await store.writer.end_job(Fence("j", "one", 7), state="completed")
-    async with open_store(path, boot_id="two") as store:
-        assert await store.writer.reset_orphans() == 1
-        again = await store.writer.claim_job()
-        assert again is not None
-        assert again.fence == Fence("j", "two", 2)
-        with pytest.raises(StaleFence):
-            await store.writer.end_job(claimed.fence, state="completed")
-        await store.writer.end_job(again.fence, state="discarded", error="no use")
-        assert (await store.reader.job("j")).error == "no use"
+            await writer.append(Write(conversation_id="c", bodies=[], fulfils=claimed.fence))
+        assert len(rung) == 2
+        await writer.close()
 
 
 async def test_a_newer_database_is_refused_before_anything_else(path: Path) -> None:

@@ -33,6 +33,9 @@ CREATE TABLE jobs_new (
 the daemon's own end cut short. `code` is for kinds that end with an exit code.
 """
 
+OLD_STATES = {"executing": "running"}
+"""States whose name is another now; whoever reads an old table by itself needs to know."""
+
 CARRY_OVER = """
 INSERT INTO jobs_new (id, kind, unique_key, conversation_id, arguments, state, run_at, attempt,
     max_attempts, owner, errors, created_at, started_at, finished_at)

@@ -3,6 +3,7 @@
 import json
 import shutil
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from askd.errors import NewerSchema, StorageFailed
 from askd.store.digests import ANY_DIGEST
 from askd.store.log import Write
+from askd.store.migrations import MIGRATIONS, split_statements
 from askd.store.recovery.rebuild import Rebuilt, rebuild
 from tests.store.builders import create, key, note, open_store, prompt
 from tests.store.recovery import ruins
@@ -71,6 +73,28 @@ async def test_what_the_old_one_knows_beside_the_events_is_kept(
     assert told.aside is not None
     assert told.aside.name == "ask.db.backup-before-rebuild-19700101T012320Z"
     assert ruins.dump(told.aside) == before
+
+
+async def test_the_jobs_of_an_older_schema_are_kept(
+    path: Path, rollouts: Path, files: dict[str, Path]
+) -> None:
+    schema = MIGRATIONS[0].step
+    assert isinstance(schema, str)
+    (old_table,) = [each for each in split_statements(schema) if "TABLE jobs (" in each]
+    with closing(sqlite3.connect(path, isolation_level=None)) as old:
+        (conversation_id,) = old.execute("SELECT conversation_id FROM jobs").fetchone()
+        old.execute("DROP TABLE jobs")
+        old.execute(old_table)
+        old.execute(
+            "INSERT INTO jobs (id, kind, unique_key, conversation_id, arguments, state, run_at,"
+            " max_attempts, created_at) VALUES ('j', 'title', 'u', ?, '{}', 'executing', 1, 3, 1)",
+            (conversation_id,),
+        )
+    assert run(path, rollouts).kept["jobs"] == 1
+    with closing(sqlite3.connect(path)) as new:
+        assert new.execute("SELECT id, state, uncounted FROM jobs").fetchall() == [
+            ("j", "running", 0)
+        ]
 
 
 async def test_without_rollouts_all_of_it_comes_from_the_old_one(

@@ -15,6 +15,7 @@ from pathlib import Path
 from askd.errors import StorageFailed
 from askd.files import sync_directory
 from askd.store import refusals
+from askd.store.job_migration import OLD_STATES
 from askd.store.key_rows import hide_key
 from askd.store.recovery import placing
 from askd.store.recovery.filling import USAGE, Filling, Mirrored
@@ -277,7 +278,17 @@ def _take_tables(
         ]
         if names:
             rows = remains.read_table(table, names, order=names[0])
+            if table == "jobs":
+                rows = [_rename_state(row, names) for row in rows]
             told.kept[table] = filling.insert(table, names, rows)
+
+
+def _rename_state(row: Columns, names: Sequence[str]) -> Columns:
+    """A job as today's schema has it; one of schema 7 may be in a state of another name."""
+    return tuple(
+        OLD_STATES.get(value, value) if name == "state" else value
+        for name, value in zip(names, row, strict=True)
+    )
 
 
 def _forget(row: Columns) -> Columns:
