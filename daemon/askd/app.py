@@ -31,6 +31,7 @@ from askd.host import Daemon, find_cache, find_places
 from askd.idleness import leave_when_idle
 from askd.jobs.desk import JobDesk
 from askd.jobs.kinds import make_kinds
+from askd.jobs.turn import steer_turns
 from askd.jobs.worker import Worker
 from askd.logs import configure_log
 from askd.owner import AlreadyOwned, OwnerNote, Ownership, own_when_free
@@ -224,7 +225,9 @@ class Application:
             now=time.time,
             chance=random.random,
         )
-        self._jobs = JobDesk(table, reader=self._reader, worker=self._worker)
+        self._admission = Admission(self._sessions, new_id=_new_id, learn=self._redaction.learn)
+        turns = steer_turns(self._sessions, self._admission, new_id=_new_id)
+        self._jobs = JobDesk(table, reader=self._reader, worker=self._worker, steering=turns)
 
     def _apply(self, settings: Settings) -> None:
         level = self._environment.log_level or settings.log.level
@@ -294,7 +297,7 @@ class Application:
         return House(
             identity=self._identity,
             sessions=self._sessions,
-            admission=Admission(self._sessions, new_id=_new_id, learn=self._redaction.learn),
+            admission=self._admission,
             reader=self._reader,
             models=self._models,
             host=self._host,

@@ -21,6 +21,7 @@ from ask.protocol.messages import ConfigReadResult, DaemonStatus, HelloResult
 from askd.core.events import Event
 from askd.errors import AskdError, BadConfig, NotFound
 from askd.jobs.desk import JobDesk
+from askd.jobs.turn import steer_turns
 from askd.jobs.worker import Worker
 from askd.providers.base import Caller, Model
 from askd.server import wire
@@ -373,10 +374,11 @@ async def open_server(
     )
     store.observe = observe
     worker = Worker(store, log=store, kinds={}, now=store.now, chance=lambda: 0.5)
+    admission = Admission(sessions, new_id=new_id)
     house = House(
         identity=IDENTITY,
         sessions=sessions,
-        admission=Admission(sessions, new_id=new_id),
+        admission=admission,
         reader=StoreReader(store),  # type: ignore[arg-type]  # what handlers use of it is there
         models=models,
         host=host,
@@ -385,7 +387,12 @@ async def open_server(
         scrubs=FakeScrubs(sessions),
         backups=backups,
         checkup=checkup or FakeCheckup(),
-        jobs=JobDesk(store, reader=store, worker=worker),
+        jobs=JobDesk(
+            store,
+            reader=store,
+            worker=worker,
+            steering=steer_turns(sessions, admission, new_id=new_id),
+        ),
     )
     # In it: the sessions and every connection. The end of the block ends them.
     async with trio.open_nursery() as nursery:

@@ -30,6 +30,7 @@ from askd.store.log import (
 )
 from askd.store.memory import MemoryLog
 from askd.store.projection import ConversationRow
+from askd.store.turn_jobs import Begun, Over, read_change
 
 
 @dataclass
@@ -45,6 +46,7 @@ class JobState:
     owner: str | None = None
     errors: list[str] = field(default_factory=list)
     finished_at: float | None = None
+    code: int | None = None
 
 
 class FakeStore(Log):
@@ -100,11 +102,11 @@ class FakeStore(Log):
         """Keep what belongs to a write in the moment in which its events are there."""
         write, self._committing = self._committing, None
         if write is not None:
-            self._keep(write)
+            self._keep(write, events)
         if events:
             self.observe(events)
 
-    def _keep(self, write: Write) -> None:
+    def _keep(self, write: Write, events: Sequence[Event]) -> None:
         self.writes.append(write)
         if write.fulfils is not None:
             done = self.jobs[write.fulfils.job_id]
@@ -115,6 +117,20 @@ class FakeStore(Log):
             if not any(self._is_like(each, job) for each in self.jobs.values()):
                 state = "available" if job.run_at <= self.now() else "scheduled"
                 self.jobs[job.id] = JobState(job, write.conversation_id, state, run_at=job.run_at)
+        self._follow_turns(events)
+
+    def _follow_turns(self, events: Sequence[Event]) -> None:
+        """A turn's job, if it has one, is what the turn's events say."""
+        for event in events:
+            turn_id, change = read_change(event) or ("", None)
+            job = self.jobs.get(turn_id)
+            if job is None or job.finished_at is not None:
+                continue
+            if isinstance(change, Begun):
+                job.state, job.attempt = "running", change.attempt
+            elif isinstance(change, Over):
+                job.state, job.code, job.finished_at = change.state, change.code, self.now()
+                job.errors += [] if change.error is None else [change.error]
 
     def save_partial(self, partial: Partial) -> None:
         self.saved.append(partial)
@@ -228,7 +244,7 @@ class FakeStore(Log):
         orphans = [
             job
             for job in self.jobs.values()
-            if job.state == "running" and job.owner != self.boot_id
+            if job.state == "running" and job.owner != self.boot_id and job.job.kind != TURN_KIND
         ]
         for job in orphans:
             spent = job.attempt - job.uncounted >= job.job.max_attempts
@@ -303,6 +319,7 @@ class FakeStore(Log):
             finished_at=job.finished_at,
             error=job.errors[-1] if job.errors else None,
             errors=tuple(JobFailure(0.0, 1, error) for error in job.errors),
+            code=job.code,
             turn_id=job.job.arguments.get("turn_id"),
         )
 

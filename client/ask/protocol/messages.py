@@ -56,7 +56,11 @@ class TurnOptions:
 
     model: Annotated[str | None, "`provider/model` or an alias"] = None
     system: Annotated[str | None, "a system prompt"] = None
-    detach: Annotated[bool, "the turn may wait for a person for 24 hours"] = False
+    detach: Annotated[
+        bool,
+        "nobody stays to watch: the turn is a job too, may wait for a person for 24 hours, and is "
+        "run again after the daemon's end",
+    ] = False
     timeout_s: Annotated[float | None, "end the turn after this long, with code 124"] = None
     temperature: float | None = None
     max_output_tokens: int | None = None
@@ -118,6 +122,7 @@ class TurnStartResult:
     position: Annotated[int, "how many turns are before it"]
     created: Annotated[bool, "the conversation is new"] = False
     name: str | None = None
+    job_id: Annotated[str | None, "with `detach`: the job that the turn is"] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -549,6 +554,13 @@ class JobRef:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class JobRetry:
+    job_id: Annotated[str, "an id, or the beginning of one: 4 characters or more"]
+    env: Annotated[dict[str, str] | None, "the caller's variables, allow-listed"] = None
+    secrets: Annotated[dict[str, str] | None, "the caller's provider keys; never stored"] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JobWait:
     job_ids: Annotated[list[str], "as in `job/read`; 200 at the most"]
     any: Annotated[bool, "answer as soon as one of them is over, not all"] = False
@@ -918,9 +930,10 @@ METHODS: dict[str, Method] = {
         JobRef, JobRecord, "End a background job; what it was about to do is not done."
     ),
     "job/retry": Method(
-        JobRef,
+        JobRetry,
         JobRecord,
-        "Run a job now, with all its tries, that was cancelled or discarded, or waits for a try.",
+        "Run a job now, with all its tries, that was cancelled or discarded, or waits for a try; "
+        "of a turn the answer is another job.",
     ),
     "job/stats": Method(
         Empty, JobStats, "Count background jobs, and what was done since the daemon started."

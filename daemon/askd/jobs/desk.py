@@ -13,6 +13,7 @@ import trio
 from askd.jobs.counters import KindCount
 from askd.jobs.queue import JobQueue
 from askd.jobs.worker import Worker
+from askd.providers.base import Caller
 from askd.store.job_queries import JobRow
 
 LOOK_S = 5.0
@@ -30,10 +31,13 @@ class JobReader(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Steering:
-    """How jobs of one kind are cancelled and tried again; both raise `AskdError` to refuse."""
+    """How jobs of one kind are cancelled and tried again; both raise `AskdError` to refuse.
+
+    `retry` answers with the id of the job that does it now, and may use what the caller lends.
+    """
 
     cancel: Callable[[JobRow], Awaitable[None]]
-    retry: Callable[[JobRow], Awaitable[None]]
+    retry: Callable[[JobRow, Caller], Awaitable[str]]
 
 
 class JobDesk:
@@ -70,8 +74,8 @@ class JobDesk:
         self._worker.bell.ring()
         return row
 
-    async def retry(self, job_id: str) -> JobRow:
-        """Put a job back, to run now and with all its tries.
+    async def retry(self, job_id: str, caller: Caller) -> JobRow:
+        """Put a job back, to run now and with all its tries; a turn's comes as another job.
 
         Raises:
             NotFound: there is none.
@@ -80,8 +84,7 @@ class JobDesk:
         row = await self.find(job_id)
         steering = self._steering.get(row.kind)
         if steering is not None:
-            await steering.retry(row)
-            return await self.find(row.id)
+            return await self.find(await steering.retry(row, caller))
         row = await self._queue.retry_job(row.id)
         self._worker.bell.ring()
         return row

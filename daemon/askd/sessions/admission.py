@@ -28,7 +28,8 @@ from askd.sessions.schemas import check_schema
 from askd.sessions.targets import Target, ToCreate
 from askd.store import refusals
 from askd.store.digests import is_same_prompt
-from askd.store.log import KnownKey, PromptKey, Write
+from askd.store.log import KnownKey, NewJob, PromptKey, Write
+from askd.store.turn_jobs import make_turn_job
 
 NAME_RACES = 3
 """A name can be taken, and freed again, between looking and writing; not forever."""
@@ -83,13 +84,14 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accepted:
-    """A prompt that is stored. `position`: how many turns are before it."""
+    """A prompt that is stored. `position`: how many turns are before it; `job_id`: if detached."""
 
     session: LiveSession
     turn_id: str
     seq: int
     position: int
     created: bool = False
+    job_id: str | None = None
 
 
 class Admission:
@@ -135,6 +137,8 @@ class Admission:
             if name.lower() not in PROXY_NAMES:
                 self._learn(key)
         _check_parts(prompt)
+        if prompt.options.detach and prompt.ephemeral:
+            raise RequestError("A prompt cannot be ephemeral and detached: nobody could find it.")
         if prompt.options.answer_schema is not None:
             check_schema(prompt.options.answer_schema)
         if self._sessions.draining:
@@ -191,6 +195,7 @@ class Admission:
             create=bool(before),
             key=PromptKey(key=prompt.key, digest=prompt.digest, turn_id=turn_id),
             terminal=prompt.terminal,
+            jobs=self._make_jobs(session.id, turn_id, prompt.options),
             blobs=list({**prompt.blobs, **blobs}.items()),
         )
         session.callers[turn_id] = prompt.caller  # the driver may begin before we are told
@@ -213,7 +218,15 @@ class Admission:
             seq=committed.events[-1].seq,
             position=session.position(turn_id),
             created=bool(before),
+            job_id=turn_id if prompt.options.detach else None,
         )
+
+    def _make_jobs(
+        self, conversation_id: str, turn_id: str, options: TurnOptions
+    ) -> Sequence[NewJob]:
+        """What a detached turn is found and waited for by, committed with its prompt."""
+        now = self._sessions.means.now()
+        return [make_turn_job(conversation_id, turn_id, now=now)] if options.detach else []
 
     # ---- a key that is known ---------------------------------------------------
 
@@ -230,7 +243,8 @@ class Admission:
             raise refusals.conversation_not_found(known.conversation_id)
         session = await self._sessions.get(known.conversation_id)
         status = session.status(known.turn_id)
-        waits = session.conversation.turns[known.turn_id].prompt.caller_credentials
+        accepted = session.conversation.turns[known.turn_id].prompt
+        waits = accepted.caller_credentials
         if status.state != "finished" and (prompt.has_keys or not waits):
             session.callers.setdefault(known.turn_id, prompt.caller)
             session.mailbox.wake()
@@ -239,6 +253,7 @@ class Admission:
             turn_id=known.turn_id,
             seq=known.seq,
             position=session.position(known.turn_id),
+            job_id=known.turn_id if accepted.options.detach else None,
         )
 
     # ---- the model -------------------------------------------------------------

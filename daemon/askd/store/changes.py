@@ -26,6 +26,7 @@ from askd.store.projection import (
 )
 from askd.store.search_index import ask_rebuild, forget_conversation, index_events
 from askd.store.token_rates import learn_rates
+from askd.store.turn_jobs import follow_turn_job
 from askd.store.usage import count_answers
 
 ROW_COLUMNS = "id, name, title, model, message_count, last_seq, created_at, updated_at, pinned"
@@ -198,8 +199,9 @@ def _save_events(
 def _follow_turns(
     connection: sqlite3.Connection, conversation_id: str, events: Sequence[Event]
 ) -> None:
-    """Keep `open_turns` and `partials` true to what these events say."""
+    """Keep `open_turns`, `partials` and the turns' jobs true to what these events say."""
     for event in events:
+        follow_turn_job(connection, event)
         match event.body:
             case PromptAccepted(turn_id=turn_id):
                 connection.execute(

@@ -123,7 +123,7 @@ def end_job(
         ).fetchone()
         if row is None:
             raise stale_fence(fence)
-        errors = row[0] if error is None else _add_error(row[0], fence.attempt, error, at=at)
+        errors = row[0] if error is None else add_error(row[0], fence.attempt, error, at=at)
         over = state not in ("available", "retryable")
         connection.execute(
             "UPDATE jobs SET state = ?, errors = ?, owner = NULL, finished_at = ?,"
@@ -159,7 +159,7 @@ def reset_orphans(boot_id: str) -> Change[int]:
                 "UPDATE jobs SET state = ?, owner = NULL, errors = ?, finished_at = ? WHERE id = ?",
                 (
                     "discarded" if spent else "available",
-                    _add_error(errors, attempt, "the daemon stopped during this try", at=at),
+                    add_error(errors, attempt, "the daemon stopped during this try", at=at),
                     at if spent else None,
                     id,
                 ),
@@ -169,7 +169,8 @@ def reset_orphans(boot_id: str) -> Change[int]:
     return change
 
 
-def _add_error(errors: str, attempt: int, error: str, *, at: float) -> str:
+def add_error(errors: str, attempt: int, error: str, *, at: float) -> str:
+    """The column `errors` with one more; the oldest leave it."""
     kept = json.loads(errors)
     kept.append({"at": at, "attempt": attempt, "error": error[:ERROR_LENGTH]})
     return json.dumps(kept[-KEPT_ERRORS:])

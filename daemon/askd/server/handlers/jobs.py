@@ -11,12 +11,15 @@ from ask.protocol.messages import (
     JobPage,
     JobRecord,
     JobRef,
+    JobRetry,
     JobStats,
     JobWait,
     JobWaitResult,
     Map,
 )
+from ask.protocol.names import CALLER_ENVIRONMENT
 from askd.errors import NotFound, RequestError
+from askd.providers.base import Caller
 from askd.server import wire
 from askd.server.handlers.paging import check_limit
 from askd.server.house import House
@@ -67,9 +70,11 @@ async def cancel(house: House, peer: Peer, params: JobRef) -> JobRecord:
     return wire.describe_job(await house.jobs.cancel(params.job_id))
 
 
-async def retry(house: House, peer: Peer, params: JobRef) -> JobRecord:
-    """Put a job back, to run now and with all its tries."""
-    return wire.describe_job(await house.jobs.retry(params.job_id))
+async def retry(house: House, peer: Peer, params: JobRetry) -> JobRecord:
+    """Put a job back, to run now and with all its tries; a turn's comes as another job."""
+    env = {name: value for name, value in (params.env or {}).items() if name in CALLER_ENVIRONMENT}
+    caller = Caller(env=env, secrets=params.secrets or {})
+    return wire.describe_job(await house.jobs.retry(params.job_id, caller))
 
 
 async def stats(house: House, peer: Peer, params: Empty) -> JobStats:

@@ -63,6 +63,7 @@ async def start(house: House, peer: Peer, params: TurnStart) -> Answer:
         seq=accepted.seq,
         position=accepted.position,
         created=accepted.created,
+        job_id=accepted.job_id,
         name=session.conversation.name,
     )
     if not params.follow:
