@@ -4,6 +4,8 @@ It looks at nothing that it carries.
 """
 
 import hashlib
+from collections.abc import Mapping
+from typing import Any
 
 from ask.connection import Client
 from ask.protocol.limits import BLOB_CHUNK_BYTES
@@ -30,3 +32,19 @@ def read_blob(client: Client, sha256: str) -> bytes:
         content += chunk["bytes"]
         if len(content) >= chunk["size"] or not chunk["bytes"]:
             return bytes(content)
+
+
+def read_answer(client: Client, event: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The event with those parts of an answer as text that are stored as blobs."""
+    item = event.get("item") or {}
+    if item.get("type") != "assistant_message":
+        return event
+    if all(part.get("type") == "text" for part in item.get("parts", ())):
+        return event
+    parts = [
+        part
+        if part.get("type") == "text" or not str(part.get("media_type")).startswith("text/")
+        else {"type": "text", "text": read_blob(client, part["sha256"]).decode()}
+        for part in item["parts"]
+    ]
+    return {**event, "item": {**item, "parts": parts}}

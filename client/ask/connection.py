@@ -205,19 +205,20 @@ class Client:
                 return found
 
     def poll(
-        self, limit_s: float | None, *, wake: int | None = None
+        self, limit_s: float | None, *, wake: int | None = None, typed: int | None = None
     ) -> tuple[str, dict[str, Any]] | None:
-        """The next notification, or None after `limit_s` or when `wake` is readable.
+        """The next notification, or None after `limit_s` or when something else can be read.
 
         `limit_s` None: as long as the daemon lives, which is asked when it is quiet.
-        `wake` is a file descriptor, as of `signal.set_wakeup_fd`; it is not read.
+        `wake` is a file descriptor, as of `signal.set_wakeup_fd`, `typed` one that a person
+        types to; they are not read.
         """
         deadline = None if limit_s is None else time.monotonic() + limit_s
         while not self._notifications:
             left = QUIET_S if deadline is None else min(QUIET_S, deadline - time.monotonic())
-            if self._read(left, wake):
+            if self._read(left, wake, typed):
                 continue
-            if wake is not None and _wait_readable(0.0, wake):
+            if _wait_readable(0.0, wake, typed):
                 return None
             if deadline is not None and time.monotonic() >= deadline:
                 return None
@@ -239,9 +240,9 @@ class Client:
     ) -> None:
         self.close()
 
-    def _read(self, limit_s: float, wake: int | None = None) -> bool:
+    def _read(self, limit_s: float, *wakes: int | None) -> bool:
         """Take in what has come within `limit_s`; false: nothing, or woken."""
-        if self._stream.fileno() not in _wait_readable(limit_s, self._stream.fileno(), wake):
+        if self._stream.fileno() not in _wait_readable(limit_s, self._stream.fileno(), *wakes):
             return False
         try:
             data = self._stream.recv(RECEIVE_BYTES)

@@ -2,7 +2,8 @@
 
 A lost connection is made again, the same key repeated, and only what is beyond
 the own offset is shown. Ctrl-C stops the turn; a second one, SIGTERM or a closed
-terminal leaves, and the turn goes on. It does not read input and builds no prompt.
+terminal leaves, and the turn goes on. It builds no prompt, and reads input only
+through the `Person` who is asked something.
 """
 
 import os
@@ -14,12 +15,14 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
-from ask.blobs import read_blob
+from ask.blobs import read_answer
 from ask.connection import Client, ConnectionLost, RpcError
-from ask.exits import DONE, FAILED, INTERRUPTED, STORAGE, TERMINATED, TIME_LIMIT, Failed
+from ask.endings import End, end_unsaved, judge_end
+from ask.exits import INTERRUPTED, TERMINATED, Failed
 from ask.fast.caller import queued
 from ask.fast.run import DETACHED, GRACE_S, STOP_AFTER_S, Answer, Carried
 from ask.listener import NoDaemon
+from ask.person import Person
 from ask.render import Screen
 from ask.signals import TimeIsUp, catch_signals, limit_time
 
@@ -32,20 +35,6 @@ _NOT_ACCEPTED = "The time limit was reached before the daemon took the prompt."
 _NOT_ENDED = "The time limit was reached, and the daemon has not ended the turn."
 
 
-@dataclass(frozen=True, slots=True)
-class End:
-    """How a turn ended for us: the exit code, a sentence if it did not go well, what was said.
-
-    `left`: it has not ended; we are leaving, and nobody is there to be told anything.
-    """
-
-    code: int
-    message: str | None = None
-    text: str = ""
-    usage: Mapping[str, Any] | None = None
-    left: bool = False
-
-
 @dataclass(slots=True)
 class Follower:
     """Follows one turn.
@@ -54,6 +43,7 @@ class Follower:
         connect: makes a connection, starting a daemon if there is none.
         start: sends the prompt (again) on a connection: its `TurnStartResult`.
         durable: the turn outlives the daemon; one that is ephemeral does not.
+        person: who sits at the terminal and can answer questions; None: nobody.
     """
 
     connect: Callable[[], Client]
@@ -63,6 +53,7 @@ class Follower:
     as_json: bool = False
     silent: bool = False
     durable: bool = True
+    person: Person | None = None
     _client: Client | None = None
     _texts: dict[str, str] = field(default_factory=dict)
     _reasoned: dict[str, int] = field(default_factory=dict)
@@ -166,7 +157,11 @@ class Follower:
         while True:
             page = client.call(
                 "conversation/subscribe",
-                {"conversation_id": self.answer.conversation_id, "after_seq": max(after, 0)},
+                {
+                    "conversation_id": self.answer.conversation_id,
+                    "after_seq": max(after, 0),
+                    "interactive": self.person is not None,
+                },
             )
             for event in page["data"]:
                 self._take("event", event)
@@ -183,10 +178,14 @@ class Follower:
         """Wait for one thing to happen, and act on it."""
         assert self._client is not None
         limits = [each for each in (self.screen.tick(), self._time_left()) if each is not None]
+        person = self.person
+        typed = None if person is None else person.show()
         try:
-            found = self._client.poll(min(limits, default=None), wake=wake)
+            found = self._client.poll(min(limits, default=None), wake=wake, typed=typed)
             if found is not None:
                 self._take(*found)
+            if person is not None:
+                person.read(self._client)
         except ConnectionLost:
             self._resume()
         left = self._time_left()
@@ -199,6 +198,8 @@ class Follower:
 
     def _take(self, method: str, params: Mapping[str, Any]) -> None:
         answer = self.answer
+        if method == "event" and self.person is not None and params["seq"] > answer.seq:
+            self.person.take(params)
         if method == "gap":
             assert self._client is not None
             self._subscribe(self._client)
@@ -244,7 +245,8 @@ class Follower:
     def _take_event(self, event: Mapping[str, Any]) -> None:
         if event["seq"] <= self.answer.seq:
             return
-        event = self._with_text(event)
+        if self._client is not None:
+            event = read_answer(self._client, event)
         item = event.get("item") or {}
         says = item.get("type") == "assistant_message" and event.get("status") != "superseded"
         if says and item["id"] not in self.answer.shown:
@@ -261,21 +263,6 @@ class Follower:
         if not self.as_json and not self.silent:
             self.screen.show(text)
 
-    def _with_text(self, event: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The event with those parts of an answer as text that are stored as blobs."""
-        item = event.get("item") or {}
-        if item.get("type") != "assistant_message" or self._client is None:
-            return event
-        if all(part.get("type") == "text" for part in item.get("parts", ())):
-            return event
-        parts = [
-            part
-            if part.get("type") == "text" or not str(part.get("media_type")).startswith("text/")
-            else {"type": "text", "text": read_blob(self._client, part["sha256"]).decode()}
-            for part in item["parts"]
-        ]
-        return {**event, "item": {**item, "parts": parts}}
-
     def _record(self, record: Mapping[str, Any]) -> None:
         if self.as_json:
             self.screen.show_record(record)
@@ -284,23 +271,14 @@ class Follower:
 
     def _end(self) -> End:
         text = next((each for each in reversed(self._texts.values()) if each), "")
-        unsaved = self.carried.unsaved
-        if unsaved is not None:
-            return End(STORAGE, f"Failed to save turn: {unsaved.get('reason', '')}", text)
-        ended = self.answer.ended or {}
-        outcome, code = ended.get("outcome"), ended.get("code", FAILED)
-        message = ended.get("message")
-        if outcome in ("interrupted", "withdrawn") and self.carried.interrupted:
-            code = INTERRUPTED
-            message = "The prompt was taken back." if outcome == "withdrawn" else None
-        elif outcome in ("interrupted", "withdrawn") and self._late is not None:
-            code, message = TIME_LIMIT, "The time limit was reached."
-        elif outcome != "completed":
-            code = code or FAILED
-            message = message or f"The turn was {outcome} by someone else."
-        elif code != DONE:
-            message = message or "The answer was cut by a length limit."
-        return End(code, message, text, ended.get("usage"))
+        if self.carried.unsaved is not None:
+            return end_unsaved(self.carried.unsaved, text)
+        return judge_end(
+            self.answer.ended or {},
+            text,
+            interrupted=self.carried.interrupted,
+            late=self._late is not None,
+        )
 
     def _time_left(self) -> float | None:
         """Until we act: a turn that runs is first left to the daemon, which keeps its limit."""

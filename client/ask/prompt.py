@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ask.connection import Client, RpcError
+from ask.endings import End
 from ask.exits import (
     CUT,
     DONE,
@@ -27,9 +28,10 @@ from ask.fast import caller
 from ask.fast.argv import KEY_LENGTH, is_key
 from ask.fast.caller import StdoutClosed, StdoutFailed
 from ask.fast.run import Carried
-from ask.follow import End, Follower
+from ask.follow import Follower
 from ask.inputs import Input, attach_mentions, read_inputs, send_parts
 from ask.outputs import check_output, find_code_block, replace_output
+from ask.person import Person
 from ask.protocol.names import CALLER_ENVIRONMENT, SECRET_NAMES
 from ask.render import Screen, show_usage
 from ask.schemas import read_schema, strip_fence
@@ -55,6 +57,7 @@ class Wish:
     max_output_tokens: int | None = None
     stop: tuple[str, ...] = ()
     effort: str | None = None
+    overflow: str | None = None
     key: str | None = None
     timeout_s: float | None = None
     fail_busy: bool = False
@@ -137,6 +140,7 @@ def ask_prompt(wish: Wish, environ: Mapping[str, str], carried: Carried | None =
         as_json=wish.as_json,
         silent=wish.holds,
         durable=not wish.ephemeral,
+        person=Person(screen) if can_ask(wish) else None,
     )
     try:
         end = follower.run()
@@ -218,7 +222,7 @@ def build_params(
         options["model"] = model
     if system:
         options["system"] = system
-    for name in ("timeout_s", "temperature", "max_output_tokens", "effort"):
+    for name in ("timeout_s", "temperature", "max_output_tokens", "effort", "overflow"):
         if getattr(wish, name) is not None:
             options[name] = getattr(wish, name)
     if wish.stop:
@@ -239,9 +243,14 @@ def build_params(
     if terminal is not None:
         params["terminal"] = terminal
     params["follow"] = True
-    if caller.is_interactive():
+    if can_ask(wish):
         params["interactive"] = True
     return params
+
+
+def can_ask(wish: Wish) -> bool:
+    """Whether a person is there to be asked; what is JSON is for a program."""
+    return caller.is_interactive() and not wish.as_json
 
 
 def take(environ: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:

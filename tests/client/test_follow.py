@@ -15,9 +15,10 @@ import pytest
 
 from ask import connection, follow
 from ask.connection import Client, ConnectionLost, RpcError, connect
+from ask.endings import End
 from ask.exits import Failed
 from ask.fast.run import STOP_AFTER_S, Answer, Carried
-from ask.follow import End, Follower
+from ask.follow import Follower
 from ask.listener import NoDaemon
 from ask.render import Screen
 from tests.fakes.daemon import FakeDaemon, Peer, Refusal, Script, Stage, answer

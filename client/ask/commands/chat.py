@@ -36,7 +36,7 @@ from ask.terminal import find_terminal, strip_controls
 
 if TYPE_CHECKING:
     from ask.connection import Client
-    from ask.follow import End
+    from ask.endings import End
 
 MARK = "> "
 HELP = """\

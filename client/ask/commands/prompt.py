@@ -24,11 +24,11 @@ LATER: dict[str, str] = {
     "--steer": "--steer",
     "--detach": "--detach",
     "--notify": "--notify",
-    "--overflow": "--overflow",
     "--host": "--host",
 }
 """Options of the design that come later; they are refused by their long names."""
 
+OVERFLOWS = ("compact", "reset", "continue", "ask")
 EFFORTS = ("none", "minimal", "low", "medium", "high")
 
 _LATER_VALUED = frozenset(LATER) - {"--steer", "--detach", "--notify"}
@@ -142,6 +142,11 @@ class Temperature(click.ParamType[float]):
 )
 @click.option("--stop", multiple=True, metavar="TEXT", help="Where to stop; may be repeated.")
 @click.option("--effort", type=click.Choice(EFFORTS), help="How much to think before answering.")
+@click.option(
+    "--overflow",
+    type=click.Choice(OVERFLOWS),
+    help="What to do when the history does not fit any more.",
+)
 @click.option("--queue", is_flag=True, help="Wait while the conversation is busy (the default).")
 @click.option("--fail-busy", is_flag=True, help="Exit with 8 if the conversation is busy.")
 @click.option("--timeout", "timeout_s", type=Seconds(), metavar="S", help="Stop after S seconds.")
@@ -172,6 +177,7 @@ def prompt_command(
     max_output_tokens: int | None,
     stop: tuple[str, ...],
     effort: str | None,
+    overflow: str | None,
     queue: bool,
     fail_busy: bool,
     timeout_s: float | None,
@@ -203,6 +209,7 @@ def prompt_command(
         max_output_tokens=max_output_tokens,
         stop=stop,
         effort=effort,
+        overflow=overflow,
         key=key,
         timeout_s=timeout_s,
         fail_busy=fail_busy,

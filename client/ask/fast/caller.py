@@ -198,6 +198,11 @@ def is_interactive() -> bool:
     return os.isatty(0) and os.isatty(2)
 
 
+def needs_person(event: "Mapping[str, object]") -> bool:
+    """Whether an event asks something, and there is somebody to be asked."""
+    return event["type"] == "question_asked" and is_interactive()
+
+
 def make_key() -> str:
     """A random UUID (version 4), as `uuid.uuid4` makes them."""
     data = bytearray(os.urandom(16))

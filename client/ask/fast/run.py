@@ -263,7 +263,7 @@ class _Turn:
                 return carried  # it is shown dimmed, from its beginning
             self.write(answer.read_delta(params))
         elif method == "event":
-            if codec.needs_blob(params):
+            if codec.needs_blob(params) or caller.needs_person(params):
                 return carried
             self.write(answer.read_event(params))
             if answer.ended is not None:
