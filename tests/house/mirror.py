@@ -20,6 +20,7 @@ UNTESTED_BY_NAME: dict[str, str] = {
     "askd/core/outcome.py": "numbers; tests/house/test_codes.py holds them to the contract",
     "askd/providers/base.py": "values and protocols; every codec's test uses them",
     "askd/store/log.py": "values and a protocol; the tests of both logs use them",
+    "askd/jobs/base.py": "values; tests/jobs/test_attempt.py has a try come to each of them",
     "askd/tools/base.py": "a value and a protocol; the registry's test uses them",
     "askd/sessions/needs.py": "protocols; the fakes of sessions keep them",
     "askd/server/house.py": "values and protocols; every handler's test builds one",

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askd.jobs.queue import BACKOFF_MAX_S, JITTER, backoff_s
+from askd.store.job_rows import LONGEST_RETRY_S
 
 
 @given(st.integers(1, 10_000), st.floats(0, 1))
@@ -18,3 +19,11 @@ def test_the_first_waits() -> None:
     assert [backoff_s(attempt, 0.5) for attempt in (1, 2, 3, 9, 10)] == [2, 4, 8, 512, 600]
     assert backoff_s(1, 0.0) == 1.6
     assert backoff_s(1, 1.0) == pytest.approx(2.4)
+
+
+@given(st.integers(1, 50), st.floats(0, 1), st.lists(st.floats(0.1, 1e6), min_size=1, max_size=5))
+def test_a_kinds_own_delays_are_kept_to(attempt: int, chance: float, delays_s: list[float]) -> None:
+    wait_s = backoff_s(attempt, chance, delays_s=delays_s)
+    own = delays_s[attempt - 1] if attempt <= len(delays_s) else delays_s[-1]
+    assert min(own * (1 - JITTER) * 0.999999, LONGEST_RETRY_S) <= wait_s
+    assert wait_s <= min(own * (1 + JITTER) * 1.000001, LONGEST_RETRY_S)

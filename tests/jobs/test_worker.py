@@ -1,66 +1,67 @@
-"""A job's effect happens once, and every try comes to an end."""
+"""Jobs run a few of each kind at once; none is forgotten, and none holds up those of another."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 import pytest
 import trio
 import trio.testing
 
-from askd.core.events import (
-    Body,
-    ConversationCreated,
-    Event,
-    ItemAdded,
-    Renamed,
-    Titled,
-    TurnFinished,
-)
-from askd.core.items import PART_LIMIT_BYTES, AssistantMessage, Text
-from askd.errors import Unavailable
-from askd.jobs.worker import POLL_S, STORAGE_PAUSE_S, Kind, Worker
-from askd.store.log import ClaimedJob, NewJob, Write
+from askd.core.events import Body, ConversationCreated, Event, Renamed, Titled, TurnFinished
+from askd.jobs.attempt import STORAGE_PAUSE_S
+from askd.jobs.base import Effect, Kind, NothingToDo, Outcome
+from askd.jobs.desk import JobDesk
+from askd.jobs.worker import CLOCK_LOOK_S, POLL_S, SWEEP_S, Worker
+from askd.store.job_orders import COMPLETED_AGE_S, REMOVAL_BATCH
+from askd.store.log import TURN_KIND, ClaimedJob, NewJob, Write
 from tests.fakes.log import FakeStore, JobState
 
-TIMEOUT_S = 30.0
 START = 1_000_000.0
 
-Run = Callable[[ClaimedJob], Awaitable[Sequence[Body]]]
+
+class Clock:
+    """A wall clock that goes with trio's and can be set."""
+
+    def __init__(self) -> None:
+        self.set_by = 0.0
+
+    def __call__(self) -> float:
+        return START + trio.current_time() + self.set_by
 
 
-class Tries:
-    """A kind of job that does what the list says, one entry a try."""
+class Work:
+    """A kind of job that waits until it is let go; it notes who is at it, and when each began."""
 
-    def __init__(self, *outcomes: Sequence[Body] | Exception | float | trio.Event) -> None:
-        self.outcomes = list(outcomes)
-        self.jobs: list[ClaimedJob] = []
-        self.at: list[float] = []
+    def __init__(self) -> None:
+        self.gates: dict[str, trio.Event] = {}
+        self.active: set[str] = set()
+        self.most = 0
+        self.began: dict[str, float] = {}
+        self.slow: set[str] = set()
 
-    async def run(self, job: ClaimedJob) -> Sequence[Body]:
-        self.jobs.append(job)
-        self.at.append(trio.current_time())
-        await trio.lowlevel.checkpoint()
-        outcome = self.outcomes.pop(0)
-        match outcome:
-            case Exception():
-                raise outcome
-            case float():
-                await trio.sleep(outcome)
-                return ()
-            case trio.Event():
-                await outcome.wait()
-                return ()
-            case _:
-                return outcome
+    async def run(self, job: ClaimedJob) -> Outcome:
+        id = job.fence.job_id
+        assert id not in self.active, "one job, two tries at once"
+        self.began[id] = trio.current_time()
+        self.active.add(id)
+        self.most = max(self.most, len(self.active))
+        try:
+            if id in self.slow:
+                await self.gates.setdefault(id, trio.Event()).wait()
+            else:
+                await trio.lowlevel.checkpoint()
+        finally:
+            self.active.remove(id)
+        return Effect([Titled(id)]) if job.arguments.get("says") else NothingToDo()
 
 
-def make_store() -> FakeStore:
+def make_store(clock: Clock | None = None) -> FakeStore:
     """A store whose clock is trio's, so that times can be compared."""
-    return FakeStore(now=lambda: START + trio.current_time())
+    return FakeStore(now=clock or Clock())
 
 
 async def add_job(
-    store: FakeStore, *, kind: str = "test", id: str = "j", tries: int = 3
+    store: FakeStore, id: str = "j", *, kind: str = "test", tries: int = 3, in_s: float = 0.0
 ) -> JobState:
     """A conversation `c` with a job."""
     create = await store.get("c") is None
@@ -68,8 +69,8 @@ async def add_job(
         id=id,
         kind=kind,
         unique_key=id,
-        arguments={"x": "y"},
-        run_at=store.now(),
+        arguments={"says": "yes"} if kind == "test" else {},
+        run_at=store.now() + in_s,
         max_attempts=tries,
     )
     bodies: list[Body] = [ConversationCreated("c")] if create else [Renamed("x")]
@@ -78,14 +79,9 @@ async def add_job(
 
 
 @asynccontextmanager
-async def work(store: FakeStore, run: Run) -> AsyncIterator[Worker]:
-    """A worker at work until the block ends."""
-    worker = Worker(
-        store,
-        kinds={"test": Kind(run, timeout_s=TIMEOUT_S)},
-        now=store.now,
-        chance=lambda: 0.5,
-    )
+async def work(store: FakeStore, kinds: Mapping[str, Kind]) -> AsyncIterator[Worker]:
+    """A worker at work until the block ends; what is added is announced, as the writer does."""
+    worker = Worker(store, log=store, kinds=kinds, now=store.now, chance=lambda: 0.5)
     store.observe = worker.observe
     async with trio.open_nursery() as nursery:
         await nursery.start(worker.run)
@@ -93,203 +89,209 @@ async def work(store: FakeStore, run: Run) -> AsyncIterator[Worker]:
         nursery.cancel_scope.cancel()
 
 
-async def test_effect_and_completion_are_one_write(
+async def test_a_few_of_a_kind_run_at_once_and_no_more(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
-    store, tries = make_store(), Tries([Titled("A title")])
-    job = await add_job(store)
-    async with work(store, tries.run):
+    store, tries = make_store(), Work()
+    tries.slow = {f"j{number}" for number in range(5)}
+    for id in sorted(tries.slow):
+        await add_job(store, id)
+    async with work(store, {"test": Kind(run=tries.run, timeout_s=300, limit=2)}) as worker:
         await trio.sleep(1)
-    assert (job.state, job.attempt) == ("completed", 1)
-    write = store.writes[-1]
-    assert write.bodies == [Titled("A title")]
-    assert write.fulfils == tries.jobs[0].fence
-    assert tries.jobs[0].arguments == {"x": "y"}
+        assert tries.active == {"j0", "j1"}
+        for id in ("j0", "j1", "j2", "j3", "j4"):
+            (count,) = worker.count()
+            assert count.running == len(tries.active)
+            tries.gates[id].set()
+            await trio.sleep(1)
+    assert tries.most == 2
+    assert {job.state for job in store.jobs.values()} == {"completed"}
+    assert worker.count()[0].ends == {"completed": 5}
 
 
-async def test_a_large_effect_is_stored_beside_the_log(
+async def test_a_slow_kind_holds_up_no_other(autojump_clock: trio.testing.MockClock) -> None:
+    store, slow, quick = make_store(), Work(), Work()
+    slow.slow = {f"s{number}" for number in range(4)}
+    for id in sorted(slow.slow):
+        await add_job(store, id, kind="slow")
+    last = await add_job(store, "q", kind="quick")
+    kinds = {
+        "slow": Kind(run=slow.run, timeout_s=300),
+        "quick": Kind(run=quick.run, timeout_s=300),
+    }
+    async with work(store, kinds):
+        await trio.sleep(1)
+        assert last.state == "completed"
+        assert len(slow.active) == 2
+
+
+async def test_the_job_of_a_turn_is_not_the_workers(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     store = make_store()
-    long = AssistantMessage("n", (Text("x" * (PART_LIMIT_BYTES + 1)),))
-    job = await add_job(store)
-    async with work(store, Tries([ItemAdded(None, long)]).run):
-        await trio.sleep(1)
-    assert job.state == "completed"
-    assert len(store.writes[-1].blobs) == 1
+    job = await add_job(store, kind=TURN_KIND)
+    async with work(store, {}):
+        await trio.sleep(2 * POLL_S)
+    assert (job.state, job.attempt) == ("available", 0)
 
 
-async def test_nothing_to_do_is_done(autojump_clock: trio.testing.MockClock) -> None:
-    store = make_store()
-    job = await add_job(store)
-    writes = len(store.writes)
-    async with work(store, Tries([]).run):
-        await trio.sleep(1)
-    assert job.state == "completed"
-    assert len(store.writes) == writes
-
-
-async def test_failures_are_tried_again_later_and_then_given_up(
+async def test_work_is_found_at_once_when_it_is_announced_and_by_looking_if_it_is_not(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
-    store, tries = make_store(), Tries(Unavailable("No."), ValueError("bug"), KeyError())
-    job = await add_job(store)
-    async with work(store, tries.run):
-        await trio.sleep(1000)
-    assert job.state == "discarded"
-    assert job.errors == ["No.", "bug", "KeyError"]
-    assert [at - tries.at[0] for at in tries.at] == pytest.approx([0, 2, 6], abs=0.1)
-    assert [each.attempt for each in tries.jobs] == [1, 2, 3]
-
-
-async def test_a_later_try_can_succeed(autojump_clock: trio.testing.MockClock) -> None:
-    store = make_store()
-    job = await add_job(store)
-    async with work(store, Tries(Unavailable("No."), [Titled("T")]).run):
-        await trio.sleep(10)
-    assert (job.state, job.attempt, job.errors) == ("completed", 2, ["No."])
-
-
-async def test_a_try_that_takes_too_long_has_failed(
-    autojump_clock: trio.testing.MockClock,
-) -> None:
-    store = make_store()
-    slow, quick = await add_job(store, tries=1), await add_job(store, id="k")
-    async with work(store, Tries(TIMEOUT_S + 1, []).run):
-        await trio.sleep(TIMEOUT_S + 2)
-    assert (slow.state, slow.errors) == ("discarded", ["It took longer than 30 s."])
-    assert quick.state == "completed"
-
-
-async def test_an_unknown_kind_is_given_up_with_a_sentence(
-    autojump_clock: trio.testing.MockClock,
-) -> None:
-    store = make_store()
-    job = await add_job(store, kind="dig")
-    async with work(store, Tries().run):
+    store, tries = make_store(), Work()
+    async with work(store, {"test": Kind(run=tries.run, timeout_s=30)}) as worker:
         await trio.sleep(1)
-    assert job.state == "discarded"
-    assert job.errors == ["This version knows no job of kind 'dig'."]
-
-
-async def test_an_effect_that_the_log_refuses_is_a_failure(
-    autojump_clock: trio.testing.MockClock,
-) -> None:
-    store = make_store()
-    job = await add_job(store, tries=1)
-    async with work(store, Tries([ConversationCreated("c")]).run):
-        await trio.sleep(1)
-    assert job.state == "discarded"
-
-
-async def test_work_is_found_at_once_when_a_turn_ends_and_by_looking_if_nobody_says(
-    autojump_clock: trio.testing.MockClock,
-) -> None:
-    store, tries = make_store(), Tries([], [])
-    async with work(store, tries.run) as worker:
-        await trio.sleep(1)
-        await add_job(store)  # no turn ended: it is found by looking
+        await add_job(store)  # nobody says so: it is found by looking
         await trio.sleep(POLL_S)
-        assert len(tries.at) == 1
+        assert set(tries.began) == {"j"}
+        for id, announce in (
+            ("k", worker.bell.ring),
+            ("l", lambda: worker.observe([Event("c", 9, 0.0, TurnFinished("t", "completed", 0))])),
+        ):
+            await trio.sleep(1)
+            await add_job(store, id)
+            asked = trio.current_time()
+            announce()
+            await trio.sleep(0.1)
+            assert tries.began[id] == pytest.approx(asked)
+
+
+async def test_a_job_is_run_when_its_time_has_come(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    store, tries = make_store(), Work()
+    job = await add_job(store, in_s=200.0)
+    assert job.state == "scheduled"
+    async with work(store, {"test": Kind(run=tries.run, timeout_s=30)}):
+        await trio.sleep(300)
+    assert tries.began["j"] == pytest.approx(200, abs=0.1)
+
+
+async def test_a_clock_that_is_set_forward_is_noticed(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    clock, tries = Clock(), Work()
+    store = make_store(clock)
+    await add_job(store, in_s=50.0)
+    async with work(store, {"test": Kind(run=tries.run, timeout_s=30)}):
         await trio.sleep(1)
-        await add_job(store, id="k")
-        asked = trio.current_time()
-        worker.observe([Event("c", 9, 0.0, TurnFinished("t", "completed", 0))])
-        await trio.sleep(0.1)
-        assert tries.at[1] == pytest.approx(asked)
+        clock.set_by = 3e8
+        await trio.sleep(CLOCK_LOOK_S + 0.1)
+        assert tries.began.keys() == {"j"}
 
 
-async def test_a_conversation_that_is_deleted_takes_its_jobs_along(
+async def test_a_clock_that_is_set_back_delays_what_has_a_time_and_nothing_else(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
-    for outcome in ([Titled("T")], []):
-        store, gate = make_store(), trio.Event()
-
-        async def run(
-            job: ClaimedJob, gate: trio.Event = gate, outcome: Sequence[Body] = outcome
-        ) -> Sequence[Body]:
-            await gate.wait()
-            return outcome
-
-        await add_job(store)
-        async with work(store, run):
-            await trio.sleep(1)
-            await store.delete("c")
-            gate.set()
-            await trio.sleep(1)
-            other = await add_job(store, id="k")
-            await trio.sleep(POLL_S + 1)
-            assert other.attempt == 1
-        assert store.rows()[0].title in (None, "T")
+    clock, tries = Clock(), Work()
+    store = make_store(clock)
+    later = await add_job(store, "later", in_s=50.0)
+    async with work(store, {"test": Kind(run=tries.run, timeout_s=30)}):
+        await trio.sleep(1)
+        clock.set_by = -3600
+        new = await add_job(store, "new")
+        await trio.sleep(POLL_S + 1)
+        assert (later.state, new.state) == ("scheduled", "completed")
+        await trio.sleep(3600)
+        assert later.state == "completed"
 
 
-async def test_an_attempt_that_is_no_longer_current_changes_nothing(
+async def test_what_is_cancelled_is_stopped_and_has_no_effect(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
-    store, gate = make_store(), trio.Event()
+    store, tries = make_store(), Work()
+    tries.slow = {"j"}
     job = await add_job(store)
-
-    async def run(claimed: ClaimedJob) -> Sequence[Body]:
-        await gate.wait()
-        return [Titled("stale")]
-
-    async with work(store, run):
+    async with work(store, {"test": Kind(run=tries.run, timeout_s=300, limit=1)}) as worker:
         await trio.sleep(1)
-        job.owner = "another boot"
-        gate.set()
+        other = await add_job(store, "k")
+        await JobDesk(store, reader=store, worker=worker).cancel("j")
         await trio.sleep(1)
-    assert job.state == "executing"
-    assert store.rows()[0].title is None
+        assert tries.active == set()
+        assert (job.state, other.state) == ("cancelled", "completed")
+        assert worker.count()[0].ends == {"cancelled": 1, "completed": 1}
+    assert store.rows()[0].title == "k"
 
 
 async def test_while_storage_fails_nothing_is_forgotten(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
-    store, gate = make_store(), trio.Event()
-    job = await add_job(store)
-    async with work(store, Tries(gate).run):
+    store, tries = make_store(), Work()
+    tries.slow = {"j", "k"}
+    jobs = [await add_job(store), await add_job(store, "k"), await add_job(store, "l")]
+    async with work(store, {"test": Kind(run=tries.run, timeout_s=300)}):
         await trio.sleep(1)
         store.failing = True
-        gate.set()
+        for gate in tries.gates.values():
+            gate.set()
         await trio.sleep(100)
-        assert job.state == "executing"
+        assert [job.state for job in jobs] == ["running", "running", "available"]
         store.failing = False
-        await trio.sleep(STORAGE_PAUSE_S + 1)
-        assert job.state == "completed"
+        await trio.sleep(3 * STORAGE_PAUSE_S + 30)
+    assert [job.state for job in jobs] == ["completed"] * 3
+    titles = [body for write in store.writes for body in write.bodies if isinstance(body, Titled)]
+    assert len(titles) == 3
 
 
-async def test_a_full_disk_refuses_an_effect_and_the_job_is_tried_again(
+async def test_a_worker_that_is_stopped_hands_its_jobs_back(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
-    store = make_store()
-    job = await add_job(store)
-    store.fail_if = lambda write: write.fulfils is not None and job.attempt == 1
-    async with work(store, Tries([Titled("T")], [Titled("T")]).run):
-        await trio.sleep(10)
-    assert (job.state, job.attempt, job.errors) == ("completed", 2, ["The disk is full."])
-
-
-async def test_a_worker_that_is_cancelled_leaves_its_job_to_the_next_boot(
-    autojump_clock: trio.testing.MockClock,
-) -> None:
-    store = make_store()
-    job = await add_job(store)
-    async with work(store, Tries(trio.Event()).run):
+    """A proper end is no failure: however often, the job keeps its tries."""
+    store, tries = make_store(), Work()
+    tries.slow = {"j"}
+    job = await add_job(store, tries=1)
+    kinds = {"test": Kind(run=tries.run, timeout_s=300)}
+    for boot in range(3):
+        store.boot_id = f"boot-{boot}"
+        async with work(store, kinds) as worker:
+            await trio.sleep(1)
+            assert job.state == "running"
+        assert (job.state, job.errors) == ("available", [])
+        assert worker.count()[0].ends == {"stopped": 1}
+    tries.slow.clear()
+    async with work(store, kinds):
         await trio.sleep(1)
-    assert job.state == "executing"
-    store.boot_id = "boot-2"
-    async with work(store, Tries([Titled("T")]).run):
-        await trio.sleep(1)
-    assert (job.state, job.attempt) == ("completed", 2)
+    assert job.state == "completed"
 
 
 async def test_a_job_that_kills_the_daemon_each_time_is_given_up(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
-    store = make_store()
+    store, tries = make_store(), Work()
+    tries.slow = {"j"}
     job = await add_job(store, tries=2)
     for boot in range(3):
         store.boot_id = f"boot-{boot}"
-        async with work(store, Tries(trio.Event()).run):
+        async with work(store, {"test": Kind(run=tries.run, timeout_s=300)}):
             await trio.sleep(1)
+            store.failing = True  # killed: nobody hands anything back
+        store.failing = False
     assert (job.state, job.attempt) == ("discarded", 2)
+
+
+async def test_old_jobs_are_cleared_away_when_there_is_nothing_to_do(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    store, tries = make_store(), Work()
+    await add_job(store)
+    for number in range(REMOVAL_BATCH + 3):
+        new = NewJob(
+            id=f"o{number}",
+            kind="test",
+            unique_key="",
+            arguments={},
+            run_at=0.0,
+            max_attempts=1,
+        )
+        at = store.now() - COMPLETED_AGE_S - 1
+        store.jobs[new.id] = JobState(new, "c", "completed", finished_at=at)
+    async with work(store, {"test": Kind(run=tries.run, timeout_s=30)}):
+        await trio.sleep(1)
+        assert store.removed == [REMOVAL_BATCH, 3]
+        assert set(store.jobs) == {"j"}
+        store.failing = True
+        await trio.sleep(SWEEP_S + POLL_S)
+        store.failing = False
+        await trio.sleep(SWEEP_S + 2 * POLL_S)
+    assert store.removed[:2] == [REMOVAL_BATCH, 3]
+    assert store.removed[2:] in ([0], [0, 0])
