@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ask.connection import Client, RpcError
+from ask.detached import leave_prompt
 from ask.endings import End
 from ask.exits import (
     CUT,
@@ -61,6 +62,7 @@ class Wish:
     key: str | None = None
     timeout_s: float | None = None
     fail_busy: bool = False
+    detach: bool = False
     ephemeral: bool = False
     no_stdin: bool = False
     no_mentions: bool = False
@@ -132,6 +134,9 @@ def ask_prompt(wish: Wish, environ: Mapping[str, str], carried: Carried | None =
         params["parts"] = send_parts(client, inputs)
         return start_turn(client, params, environ)
 
+    if wish.detach:
+        leave_prompt(connect, start, screen, deadline=carried.deadline, as_json=wish.as_json)
+        return DONE
     follower = Follower(
         connect=connect,
         start=start,
@@ -227,6 +232,8 @@ def build_params(
             options[name] = getattr(wish, name)
     if wish.stop:
         options["stop"] = list(wish.stop)
+    if wish.detach:
+        options["detach"] = True
     if options:
         params["options"] = options
     if wish.fail_busy:
@@ -242,7 +249,7 @@ def build_params(
         params["secrets"] = secrets
     if terminal is not None:
         params["terminal"] = terminal
-    params["follow"] = True
+    params["follow"] = not wish.detach
     if can_ask(wish):
         params["interactive"] = True
     return params
@@ -250,7 +257,7 @@ def build_params(
 
 def can_ask(wish: Wish) -> bool:
     """Whether a person is there to be asked; what is JSON is for a program."""
-    return caller.is_interactive() and not wish.as_json
+    return caller.is_interactive() and not wish.as_json and not wish.detach
 
 
 def take(environ: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:

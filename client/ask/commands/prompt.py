@@ -22,7 +22,6 @@ LATER: dict[str, str] = {
     "--tools": "--tools",
     "--approve": "--approve",
     "--steer": "--steer",
-    "--detach": "--detach",
     "--notify": "--notify",
     "--host": "--host",
 }
@@ -31,7 +30,7 @@ LATER: dict[str, str] = {
 OVERFLOWS = ("compact", "reset", "continue", "ask")
 EFFORTS = ("none", "minimal", "low", "medium", "high")
 
-_LATER_VALUED = frozenset(LATER) - {"--steer", "--detach", "--notify"}
+_LATER_VALUED = frozenset(LATER) - {"--steer", "--notify"}
 
 
 class PromptCommand(Command):
@@ -149,6 +148,7 @@ class Temperature(click.ParamType[float]):
 )
 @click.option("--queue", is_flag=True, help="Wait while the conversation is busy (the default).")
 @click.option("--fail-busy", is_flag=True, help="Exit with 8 if the conversation is busy.")
+@click.option("--detach", is_flag=True, help="Print the id of a job, and do not wait for it.")
 @click.option("--timeout", "timeout_s", type=Seconds(), metavar="S", help="Stop after S seconds.")
 @click.option("--ephemeral", is_flag=True, help="Keep nothing on the disk.")
 @click.option("--key", metavar="TEXT", help="The same key is the same turn: for scripts.")
@@ -180,6 +180,7 @@ def prompt_command(
     overflow: str | None,
     queue: bool,
     fail_busy: bool,
+    detach: bool,
     timeout_s: float | None,
     ephemeral: bool,
     key: str | None,
@@ -192,6 +193,11 @@ def prompt_command(
         raise click.UsageError("--queue and --fail-busy exclude each other.", ctx)
     if extract and schema is not None:
         raise click.UsageError("-x and --schema exclude each other.", ctx)
+    if detach and ephemeral:
+        raise click.UsageError("--detach and --ephemeral exclude each other.", ctx)
+    answered = {"-x": extract, "-o": output, "--raw": raw, "--usage": usage}
+    for name in (name for name, said in answered.items() if said and detach):
+        raise click.UsageError(f"{name} is about the answer, and --detach prints none.", ctx)
     if not all(stop):
         raise click.UsageError("--stop needs a text, and it is empty.", ctx)
     from ask.prompt import Wish, ask_prompt
@@ -213,6 +219,7 @@ def prompt_command(
         key=key,
         timeout_s=timeout_s,
         fail_busy=fail_busy,
+        detach=detach,
         ephemeral=ephemeral,
         no_stdin=no_stdin,
         no_mentions=no_mentions,
