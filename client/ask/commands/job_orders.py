@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ask.commands.calls import Map, json_option, open_client
+from ask.commands.calls import Map, json_option, open_client, take_caller
 from ask.commands.help import Command, Example
 from ask.commands.jobs import CODES, jobs_argument
 from ask.exits import DONE, FAILED
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 @click.command(
     "cancel",
     cls=Command,
-    examples=[Example("ask jobs cancel 4aac0864", code=errors.NOT_FOUND)],
+    examples=[
+        Example("ask jobs cancel 4aac0864", code=errors.NOT_FOUND),
+        Example("ask jobs cancel 4aac0864 e638f973", code=errors.NOT_FOUND),
+    ],
     codes=[errors.FAILED, *CODES],
 )
 @jobs_argument
@@ -47,22 +50,25 @@ def cancel_command(jobs: Sequence[str], as_json: bool) -> int:
 @click.command(
     "retry",
     cls=Command,
-    examples=[Example("ask jobs retry 4aac0864", code=errors.NOT_FOUND)],
+    examples=[
+        Example("ask jobs retry 4aac0864", code=errors.NOT_FOUND),
+        Example("ask jobs retry 4aac0864 e638f973", code=errors.NOT_FOUND),
+    ],
     codes=CODES,
 )
 @jobs_argument
 @json_option
 def retry_command(jobs: Sequence[str], as_json: bool) -> None:
-    """Run jobs now, with all their tries anew.
+    """Run jobs now, with all their tries anew; print their ids.
 
     For those that were cancelled or discarded, or that wait for their next try.
+    A turn that is tried again is another turn, with a job of its own.
     """
     with open_client() as client:
-        done = [_order(client, "job/retry", id) for id in find_ids(client, jobs)]
-    for job in done:
-        click.echo(f"Runs again: {job['id']}", err=True)
-    if as_json:
-        click.echo(json.dumps(done))
+        ids = find_ids(client, jobs)
+        lent = take_caller(client)
+        done = [client.call("job/retry", {"job_id": id, **lent}) for id in ids]
+    click.echo(json.dumps(done) if as_json else "\n".join(job["id"] for job in done))
 
 
 def find_ids(client: "Client", texts: Sequence[str]) -> list[str]:

@@ -33,6 +33,7 @@ PAUSE_S = 0.2
     "wait",
     cls=Command,
     examples=[
+        Example('ask jobs wait "$(ask --detach hi)"'),
         Example("ask jobs wait 4aac0864 --timeout 60", code=errors.NOT_FOUND),
         Example("ask jobs wait 4aac0864 e638f973 --any", code=errors.NOT_FOUND),
     ],
@@ -58,7 +59,11 @@ def wait_command(jobs: Sequence[str], only_one: bool, timeout: float | None, as_
     over = [job for job in records if job["state"] in END_STATES]
     if not is_over:
         left = ", ".join(job["id"][:SHORT_ID] for job in records if job not in over)
-        raise Failed(TIME_LIMIT, f"Not over after {timeout:g} s: {left}.", hint="They go on. See them: ask jobs list")
+        raise Failed(
+            TIME_LIMIT,
+            f"Not over after {timeout:g} s: {left}.",
+            hint="They go on. See them: ask jobs list",
+        )
     if as_json:
         click.echo(json.dumps(records))
     else:

@@ -112,7 +112,10 @@ def list_command(every: bool, kind: str | None, states: Sequence[str], as_json: 
 @jobs_command.command(
     "show",
     cls=Command,
-    examples=[Example("ask jobs show 4aac0864", code=errors.NOT_FOUND)],
+    examples=[
+        Example('ask jobs show "$(ask --detach hi)"'),
+        Example("ask jobs show 4aac0864 --json", code=errors.NOT_FOUND),
+    ],
     codes=CODES,
 )
 @job_argument
@@ -129,7 +132,10 @@ def show_command(job: str, as_json: bool) -> None:
 @jobs_command.command(
     "logs",
     cls=Command,
-    examples=[Example("ask jobs logs 4aac0864", code=errors.NOT_FOUND)],
+    examples=[
+        Example('ask jobs logs "$(ask --detach hi)"'),
+        Example("ask jobs logs 4aac0864", code=errors.NOT_FOUND),
+    ],
     codes=CODES,
 )
 @job_argument

@@ -68,9 +68,7 @@ def blob_not_found(sha256: str) -> NotFound:
 
 def job_not_found(job_id: str) -> NotFound:
     """There is no such job."""
-    return NotFound(
-        f"Job not found: id={job_id}\nList them: ask jobs list", reason="job_not_found"
-    )
+    return NotFound(f"Job not found: id={job_id}\nList them: ask jobs list", reason="job_not_found")
 
 
 def job_ambiguous(text: str, found: Sequence[str]) -> NotFound:
