@@ -33,6 +33,8 @@ class Scene:
             case "turn_unsaved":
                 reason = news.fields.get("reason", "")
                 return self.end_line() + f"Failed to save turn: {reason}\n\n"
+            case "progress" if news.fields.get("kind") == "overflow":
+                return self.end_line() + f"{NOTICE_MARK}{news.fields.get('text', '')}\n\n"
             case _:
                 return ""
 

@@ -5,35 +5,31 @@ is typed is a prompt of its own. Leaving (Ctrl-C, Ctrl-D, a closed terminal) onl
 detaches: turns go on, and what was typed before is answered.
 """
 
-import os
 import select
 import sys
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import click
 
 from ask.commands.calls import (
     PAGE,
-    Map,
     conversation_argument,
     json_option,
     no_mentions_option,
     resolve,
     start_turn,
-    write_text,
 )
 from ask.commands.help import Command, Example
+from ask.commands.views import ALL, JsonView, TextView, View, is_event
 from ask.exits import DONE, Failed
 from ask.fast.caller import make_key
 from ask.feed import Feed, Missed, News
 from ask.protocol import errors
-from ask.render import encode_record
-from ask.scene import Scene
-from ask.terminal import ControlFilter, strip_controls
-from ask.thoughts import Thoughts
-from ask.transcript import is_message
+from ask.questions import Asker
+from ask.terminal import strip_controls
+from ask.typed import TypedLines
 
 if TYPE_CHECKING:
     from ask.connection import Client
@@ -43,9 +39,6 @@ TAIL_MESSAGES = 10
 RECONNECT_LIMIT_S = 60.0
 """How long a lost daemon is looked for; a restart takes a few seconds."""
 RECONNECT_PAUSE_S = 0.2
-INPUT_BYTES = 64 * 1024
-ALL = sys.maxsize
-"""As many messages as there are."""
 
 
 class Count(click.ParamType[int]):
@@ -104,44 +97,54 @@ def attach_command(
         view = JsonView(ALL if messages is None else messages)
     else:
         view = TextView(TAIL_MESSAGES if messages is None else messages)
-    attached = Attached(conversation, view, until_idle=until_idle, mentions=not no_mentions)
-    typed = None if no_input or not sys.stdin.isatty() else sys.stdin.fileno()
+    typed = None if no_input or not sys.stdin.isatty() else TypedLines(sys.stdin.fileno())
+    attached = Attached(
+        conversation,
+        view,
+        typed=typed,
+        asker=None if as_json else Asker(view.tell, can_answer=typed is not None),
+        until_idle=until_idle,
+        mentions=not no_mentions,
+    )
     try:
-        attached.run(typed)
+        attached.run()
     except KeyboardInterrupt:
         view.end_line()
         click.echo("[detached]", err=True)
     return DONE
 
 
-class View(Protocol):
-    """Where news is shown."""
-
-    def show(self, found: list[News]) -> None:
-        """Write what is new."""
-
-    def end_line(self) -> None:
-        """End a line that was left open, before something is said on stderr."""
-
-
 class Attached:
-    """One attachment: a subscription that is renewed after a gap or a lost connection."""
+    """One attachment: a subscription that is renewed after a gap or a lost connection.
+
+    Args:
+        typed: lines to send as prompts, or as answers while a question is open.
+        asker: shows questions; None: a program finds them among the events.
+    """
 
     def __init__(
-        self, conversation: str, view: View, *, until_idle: bool = False, mentions: bool = True
+        self,
+        conversation: str,
+        view: View,
+        *,
+        typed: TypedLines | None = None,
+        asker: Asker | None = None,
+        until_idle: bool = False,
+        mentions: bool = True,
     ) -> None:
         self._conversation = conversation
         self._view = view
+        self._typed = typed
+        self._asker = asker
         self._until_idle = until_idle
         self._mentions = mentions
         self._lines: list[str] = []  # typed and not yet sent
-        self._rest = b""
         self._feed = Feed()
         self._open_turns: set[str] = set()
         self._id: str | None = None
 
-    def run(self, typed: int | None) -> None:
-        """Follow until nobody wants to any more; `typed` is a descriptor with lines to send."""
+    def run(self) -> None:
+        """Follow until nobody wants to any more."""
         from ask.connection import Client, ConnectionLost
         from ask.listener import NoDaemon
 
@@ -149,7 +152,7 @@ class Attached:
         while True:
             try:
                 with client:
-                    self._follow(client, typed)
+                    self._follow(client)
                     return
             except ConnectionLost as lost:
                 self._view.end_line()
@@ -161,35 +164,31 @@ class Attached:
                         break
                     if time.monotonic() > deadline:
                         raise lost from None
-                    self._pause(typed)
+                    self._pause()
 
-    def _pause(self, typed: int | None) -> None:
+    def _pause(self) -> None:
         """Wait before the next try; whoever types meanwhile is heard, and may leave."""
-        watched = [] if typed is None else [typed]
-        if typed is not None and select.select(watched, [], [], RECONNECT_PAUSE_S)[0]:
+        typed = self._typed
+        if typed is not None and select.select([typed.descriptor], [], [], RECONNECT_PAUSE_S)[0]:
             self._read_typed(typed)
         else:
             time.sleep(RECONNECT_PAUSE_S)
 
-    def _read_typed(self, typed: int) -> None:
+    def _read_typed(self, typed: TypedLines) -> None:
         """Take what was typed; raise `KeyboardInterrupt` at its end."""
-        try:
-            data = os.read(typed, INPUT_BYTES)
-        except OSError:  # a terminal that was closed
-            data = b""
-        if not data:
+        self._lines += typed.read()
+        if typed.ended:
             raise KeyboardInterrupt
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        self._lines += [line.decode(errors="replace").strip() for line in lines]
 
-    def _follow(self, client: "Client", typed: int | None) -> None:
+    def _follow(self, client: "Client") -> None:
         if self._id is None:
             self._id = str(resolve(client, self._conversation)["id"])
         self._subscribe(client)
         while not (self._until_idle and not self._open_turns):
             while self._lines:
                 self._send(client, self._lines.pop(0))
-            found = client.poll(None, wake=typed)
+            typed = self._typed
+            found = client.poll(None, typed=None if typed is None else typed.descriptor)
             if found is not None:
                 method, fields = found
                 if fields.get("conversation_id") != self._id:
@@ -211,7 +210,7 @@ class Attached:
                     "conversation_id": self._id,
                     "after_seq": self._feed.seq,
                     "limit": PAGE,
-                    "interactive": False,
+                    "interactive": self._asker is not None and self._asker.can_answer,
                 },
             )
             found += self._feed.take_page(page["data"], page["live"])
@@ -229,16 +228,24 @@ class Attached:
                     self._open_turns.discard(str(turn_id))
             elif news.method == "turn_unsaved":
                 self._open_turns.discard(str(news.fields.get("turn_id")))
+            if is_event(news) and self._asker is not None:
+                self._asker.take(news.fields)
         if found:
             self._view.show(found)
+        if self._asker is not None:
+            self._asker.show()
 
     def _send(self, client: "Client", line: str) -> None:
-        if not line:
-            return
+        """Send a typed line: the answer to what is asked, else a prompt."""
         from ask.inputs import attach_mentions
 
         target = {"kind": "id", "value": self._id}
         try:
+            if self._asker is not None and self._asker.waits:
+                self._asker.answer(line, lambda params: client.call("question/answer", params))
+                return
+            if not line:
+                return
             said, mentioned = attach_mentions(line) if self._mentions else (line, [])
             start_turn(client, target, said, key=make_key(), mentioned=mentioned)
         except Failed as error:
@@ -247,91 +254,3 @@ class Attached:
             click.echo(strip_controls(error.message), err=True)
             if error.hint:
                 click.echo(strip_controls(error.hint), err=True)
-
-
-class TextView:
-    """Writes the scene to stdout; of what was said before, the last messages alone.
-
-    What a model thinks aloud goes to stderr, dimmed, if that is a terminal.
-    """
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._thoughts = Thoughts()
-        self._scene = Scene()
-        self._begun = False
-        self._filter = ControlFilter()  # one for all: a sequence may be cut between deltas
-
-    def show(self, found: list[News]) -> None:
-        """Write what is new."""
-        texts = [(news.method, self._scene.show(news)) for news in found]
-        if not self._begun:
-            self._begun = True
-            texts = self._cut(texts)
-        text = "".join(text for _, text in texts)
-        if text:
-            self._thoughts.end()
-        write_text(self._filter.feed(text))
-        kinds = [news.fields["kind"] if news.method == "delta" else "" for news in found]
-        if "text" not in kinds:  # else what was thought is of the past
-            for news, kind in zip(found, kinds, strict=True):
-                if kind == "reasoning":
-                    self._think(str(news.fields["text"]))
-
-    def _think(self, text: str) -> None:
-        if self._thoughts.shown and not self._thoughts.running:
-            write_text(self._scene.end_line())  # the same terminal shows both
-        self._thoughts.show(text)
-
-    def end_line(self) -> None:
-        """End a line that was left open."""
-        self._thoughts.end()
-        write_text(self._scene.end_line())
-
-    def _cut(self, texts: list[tuple[str, str]]) -> list[tuple[str, str]]:
-        said = [place for place, (method, text) in enumerate(texts) if method == "event" and text]
-        if len(said) <= self._limit:
-            return texts
-        first = said[-self._limit] if self._limit else len(texts)
-        return [each for place, each in enumerate(texts) if place >= first or each[0] != "event"]
-
-
-class JsonView:
-    """Writes one object a line: events as they are, all else under its method as `type`.
-
-    Of what was said before, it begins with the first of the last messages.
-    """
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._begun = False
-
-    def show(self, found: list[News]) -> None:
-        """Write what is new."""
-        if not self._begun:
-            self._begun = True
-            found = self._cut(found)
-        for news in found:
-            record: Map = dict(news.fields)
-            if not is_event(news):
-                record = {"type": news.method, **record}
-            write_text(encode_record(record) + "\n")
-
-    def end_line(self) -> None:
-        """No line is ever left open."""
-
-    def _cut(self, found: list[News]) -> list[News]:
-        events = [(place, each.fields) for place, each in enumerate(found) if is_event(each)]
-        gone = {each["turn_id"] for _, each in events if each["type"] == "prompt_withdrawn"}
-        said = [
-            place for place, each in events if is_message(each) and each.get("turn_id") not in gone
-        ]
-        if len(said) <= self._limit:
-            return found
-        first = said[-self._limit] if self._limit else len(found)
-        return [each for place, each in enumerate(found) if place >= first or not is_event(each)]
-
-
-def is_event(news: News) -> bool:
-    """Whether it is part of the log, and not only passing by."""
-    return news.method == "event"

@@ -5,7 +5,6 @@ wire itself is `ask.connection`.
 """
 
 import os
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from ask.exits import NOT_FOUND, Failed
-from ask.fast.caller import find_directory, take, write_all
+from ask.fast.caller import find_directory, is_interactive, take, write_all
 from ask.graphemes import JOINER
 from ask.protocol.names import CALLER_ENVIRONMENT, SECRET_NAMES
 from ask.terminal import find_terminal
@@ -153,7 +152,7 @@ def start_turn(
         "cwd": find_directory(),
         "terminal": find_terminal(os.environ),
         "follow": follow,
-        "interactive": sys.stdin.isatty(),
+        "interactive": is_interactive(),
         **take_caller(),
     }
     return send(client, params, os.environ)

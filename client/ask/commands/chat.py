@@ -30,8 +30,9 @@ from ask.commands.layout import SHORT_ID, count, name_conversation
 from ask.commands.meanwhile import Meanwhile
 from ask.commands.models import NO_MODELS, fetch_models, lay_out_models
 from ask.exits import DONE, INTERRUPTED, PIPE_CLOSED, TERMINATED, USAGE, Failed
-from ask.fast.caller import make_key
+from ask.fast.caller import is_interactive, make_key
 from ask.protocol import errors
+from ask.questions import Asker
 from ask.terminal import find_terminal, strip_controls
 
 if TYPE_CHECKING:
@@ -139,6 +140,7 @@ class Chat:
         self.conversation_id: str | None = None if found is None else str(found["id"])
         self._options = options
         self._meanwhile = Meanwhile()
+        self._asker = Asker(write_text)
         self._known = found is None  # what was said before the chat is not shown
         self._keeps_notices: bool | None = None
         self.interactive = sys.stdin.isatty()
@@ -155,9 +157,11 @@ class Chat:
         while True:
             try:
                 self._catch_up()
-                line = self._read_line()
+                self._asker.show()
+                asked = self._asker.waits
+                line = self._read_line("" if asked else MARK)
                 self._catch_up()
-                if line is None or not self._take(line.strip()):
+                if line is None or not self._take(line.strip(), asked=asked):
                     break
             except KeyboardInterrupt:
                 click.echo("\n(/exit or Ctrl-D leaves)", err=True)
@@ -171,10 +175,10 @@ class Chat:
                     click.echo(strip_controls(error.hint), err=True)
         return DONE if self.interactive else self.code
 
-    def _read_line(self) -> str | None:
+    def _read_line(self, mark: str) -> str | None:
         if self.interactive and sys.stdout.isatty():
             try:
-                return input(MARK)
+                return input(mark)
             except EOFError:
                 click.echo()
                 return None
@@ -194,14 +198,18 @@ class Chat:
             events = read_events(client, self.conversation_id, after=self._meanwhile.seq)
             for event in events:
                 shown += self._meanwhile.take(event)
+                self._asker.take(event)
             if not self._known:
                 self._known, shown = True, ""
         sys.stdout.flush()  # what follows is written past it
         write_text(shown)
 
-    def _take(self, line: str) -> bool:
-        """Act on a line; false: leave."""
+    def _take(self, line: str, *, asked: bool = False) -> bool:
+        """Act on a line; false: leave. `asked`: it was typed as the answer to a question."""
         word, _, _ = line.partition(" ")
+        if asked and not line.startswith("/"):
+            self._answer(line)
+            return True
         if not line:
             return True
         if line in ("exit", "/exit"):
@@ -225,6 +233,11 @@ class Chat:
                 self._fail(USAGE, f"Unknown command: {line} (/help lists them)")
         return True
 
+    def _answer(self, line: str) -> None:
+        """Answer what another turn of the conversation has asked."""
+        with open_client() as client:
+            self._asker.answer(line, lambda params: client.call("question/answer", params))
+
     def _ask(self, text: str) -> None:
         """Send a prompt and show its answer; Ctrl-C ends that turn alone."""
         end = self._follow(text)
@@ -242,6 +255,7 @@ class Chat:
         from ask.fast.run import Carried
         from ask.follow import Follower
         from ask.inputs import attach_mentions
+        from ask.person import Person
         from ask.render import Screen
 
         said, mentioned = attach_mentions(text) if self._mentions else (text, [])
@@ -268,7 +282,14 @@ class Chat:
 
         sys.stdout.flush()  # what follows is written past it
         carried = Carried(key)
-        end = Follower(connect=Client.connect, start=start, screen=Screen(), carried=carried).run()
+        screen = Screen()
+        end = Follower(
+            connect=Client.connect,
+            start=start,
+            screen=screen,
+            carried=carried,
+            person=Person(screen) if is_interactive() else None,
+        ).run()
         if carried.answer is not None and carried.answer.line_open:
             write_all(1, b"\n")
         return end

@@ -76,8 +76,7 @@ async def decide_overflow(
         StorageFailed: the question could not be stored.
     """
     decision = await _decide(session, turn_id, excess, options, means)
-    kind, sentence = _tell(decision, excess.tool)
-    report(kind, sentence)
+    report("overflow", _tell(decision, excess.tool))
     return decision
 
 
@@ -142,19 +141,18 @@ def _is_about_history(question: QuestionAsked | None) -> bool:
     return not str(question.detail.get("subject")).startswith(overflow.OUTPUT_SUBJECT)
 
 
-def _tell(decision: Decision, tool: str | None) -> tuple[str, str]:
-    """The kind and the sentence of what is said of a decision."""
+def _tell(decision: Decision, tool: str | None) -> str:
+    """What is said of a decision."""
     match decision:
         case "compact":
             sentence = overflow.SUMMARIZING if tool is None else overflow.CUTTING
-            return "overflow", sentence.format(tool=tool)
         case "reset":
             sentence = overflow.CLEARING if tool is None else overflow.BLANKING
-            return "overflow", sentence.format(tool=tool)
         case "continue":
             sentence = overflow.CONTINUING if tool is None else overflow.SENDING
-            return "warning", sentence.format(tool=tool)
-    assert_never(decision)
+        case _:
+            assert_never(decision)
+    return sentence.format(tool=tool)
 
 
 def _explain(excess: Excess, why: str) -> TooLarge:

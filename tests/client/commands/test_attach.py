@@ -12,8 +12,8 @@ import click
 import pytest
 
 from ask.commands import attach
-from ask.commands.attach import ALL, Count, TextView
-from ask.feed import News
+from ask.commands.attach import Count
+from ask.commands.views import ALL
 from tests.client.commands.conftest import Ask, Run
 from tests.client.commands.fake_daemon import FakeDaemon, Refusal
 from tests.client.commands.process import LIMIT_S
@@ -245,33 +245,6 @@ def test_control_sequences_are_taken_out_across_deltas(daemon: FakeDaemon, run: 
     assert "> second\n\nab\n" in watcher.wait_for("b\n")
     _, out = watcher.leave()
     assert "owned" not in out
-
-
-def delta(kind: str, text: str) -> News:
-    return News("delta", {"turn_id": "t", "item_id": "t.1", "kind": kind, "text": text})
-
-
-def test_thoughts_are_dimmed_on_a_terminal(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(os, "isatty", lambda descriptor: True)
-    view = TextView(ALL)
-    view.show([delta("reasoning", "hm\x1b[2J")])
-    view.show([delta("reasoning", ", yes")])
-    view.show([delta("text", "Yes")])
-    view.show([delta("reasoning", "but")])
-    view.end_line()
-    out, err = capfd.readouterr()
-    assert out == "Yes\n"
-    assert err == "\x1b[2mhm\x1b[0m\x1b[2m, yes\x1b[0m\n\x1b[2mbut\x1b[0m\n"
-
-
-def test_what_was_thought_before_the_answer_began_is_of_the_past(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(os, "isatty", lambda descriptor: True)
-    TextView(ALL).show([delta("reasoning", "hm"), delta("text", "Yes")])
-    assert capfd.readouterr() == ("Yes", "")
 
 
 @pytest.mark.parametrize(("typed", "number"), [("5", 5), ("all", ALL), ("0", 0)])

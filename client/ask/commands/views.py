@@ -1,0 +1,128 @@
+"""Where an attached terminal shows what happens: as text for people, as JSON for programs.
+
+What was said before is shown from the last messages on. It follows nothing and
+sends nothing.
+"""
+
+import sys
+from typing import Protocol
+
+from ask.commands.calls import Map, write_text
+from ask.feed import News
+from ask.render import encode_record
+from ask.scene import Scene
+from ask.terminal import ControlFilter
+from ask.thoughts import Thoughts
+from ask.transcript import is_message
+
+ALL = sys.maxsize
+"""As many messages as there are."""
+
+
+class View(Protocol):
+    """Where news is shown."""
+
+    def show(self, found: list[News]) -> None:
+        """Write what is new."""
+
+    def end_line(self) -> None:
+        """End a line that was left open, before something is said on stderr."""
+
+    def tell(self, text: str) -> None:
+        """Write what is said beside the news, such as a question."""
+
+
+class TextView:
+    """Writes the scene to stdout; of what was said before, the last messages alone.
+
+    What a model thinks aloud goes to stderr, dimmed, if that is a terminal.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._thoughts = Thoughts()
+        self._scene = Scene()
+        self._begun = False
+        self._filter = ControlFilter()  # one for all: a sequence may be cut between deltas
+
+    def show(self, found: list[News]) -> None:
+        """Write what is new."""
+        texts = [(news.method, self._scene.show(news)) for news in found]
+        if not self._begun:
+            self._begun = True
+            texts = self._cut(texts)
+        text = "".join(text for _, text in texts)
+        if text:
+            self._thoughts.end()
+        write_text(self._filter.feed(text))
+        kinds = [news.fields["kind"] if news.method == "delta" else "" for news in found]
+        if "text" not in kinds:  # else what was thought is of the past
+            for news, kind in zip(found, kinds, strict=True):
+                if kind == "reasoning":
+                    self._think(str(news.fields["text"]))
+
+    def _think(self, text: str) -> None:
+        if self._thoughts.shown and not self._thoughts.running:
+            write_text(self._scene.end_line())  # the same terminal shows both
+        self._thoughts.show(text)
+
+    def end_line(self) -> None:
+        """End a line that was left open."""
+        self._thoughts.end()
+        write_text(self._scene.end_line())
+
+    def tell(self, text: str) -> None:
+        """Write what is said beside the news."""
+        self.end_line()
+        write_text(text)
+
+    def _cut(self, texts: list[tuple[str, str]]) -> list[tuple[str, str]]:
+        said = [place for place, (method, text) in enumerate(texts) if method == "event" and text]
+        if len(said) <= self._limit:
+            return texts
+        first = said[-self._limit] if self._limit else len(texts)
+        return [each for place, each in enumerate(texts) if place >= first or each[0] != "event"]
+
+
+class JsonView:
+    """Writes one object a line: events as they are, all else under its method as `type`.
+
+    Of what was said before, it begins with the first of the last messages.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._begun = False
+
+    def show(self, found: list[News]) -> None:
+        """Write what is new."""
+        if not self._begun:
+            self._begun = True
+            found = self._cut(found)
+        for news in found:
+            record: Map = dict(news.fields)
+            if not is_event(news):
+                record = {"type": news.method, **record}
+            write_text(encode_record(record) + "\n")
+
+    def end_line(self) -> None:
+        """No line is ever left open."""
+
+    def tell(self, text: str) -> None:
+        """Nothing: what a program should know is among the news."""
+
+    def _cut(self, found: list[News]) -> list[News]:
+        events = [(place, each.fields) for place, each in enumerate(found) if is_event(each)]
+        gone = {each["turn_id"] for _, each in events if each["type"] == "prompt_withdrawn"}
+        said = [
+            place for place, each in events if is_message(each) and each.get("turn_id") not in gone
+        ]
+        if len(said) <= self._limit:
+            return found
+        first = said[-self._limit] if self._limit else len(found)
+        return [each for place, each in enumerate(found) if place >= first or not is_event(each)]
+
+
+def is_event(news: News) -> bool:
+    """Whether it is part of the log, and not only passing by."""
+    return news.method == "event"
