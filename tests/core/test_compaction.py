@@ -1,12 +1,18 @@
 """Compaction keeps what must be kept, in its order, and makes a view worth the trouble."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from askd.core.bounds import WORTH
 from askd.core.compaction import (
+    GOAL_SHARE,
     PREFIX,
     UNAVAILABLE,
+    CompactionPlan,
     clean_summary,
     is_summary,
     make_change,
@@ -252,3 +258,43 @@ def test_whatever_happened_a_compaction_is_sound(steps: list[Step]) -> None:
         assert ids.index(prompt) > ids.index(change.summary.id if change.summary else "")
     assert history.undo()
     assert see(history) == was, "undo brings back what was there"
+
+
+@pytest.mark.parametrize("kept", [0, 2, 500, 10_000])
+def test_planning_looks_at_each_item_a_few_times(kept: int) -> None:
+    history = make_long(400)
+    bounds = replace(history.bounds, min_turns=kept)
+    counted = 0
+
+    def count(items: Sequence[Item]) -> int:
+        nonlocal counted
+        counted += len(items)
+        return count_tokens(items)
+
+    plan = plan_compaction(history.conversation, bounds=bounds, count=count, overhead=OVERHEAD)
+    assert plan is not None
+    assert counted < 15 * len(see(history)), "it takes as long as the history is"
+
+
+@given(histories(least=3), st.integers(0, 12))
+def test_no_more_turns_are_summarised_than_it_takes(steps: list[Step], kept: int) -> None:
+    """The search for the plan finds what a look at all of them finds."""
+    history = play(steps)
+    it, bounds = history.conversation, replace(history.bounds, min_turns=kept)
+
+    def plan(min_turns: int) -> CompactionPlan | None:
+        few = replace(bounds, min_turns=min_turns)
+        return plan_compaction(it, bounds=few, count=count_tokens, overhead=OVERHEAD)
+
+    found, *fewer = [plan(least) for least in range(kept, -1, -1)]
+    room = count_tokens([Summary("", PREFIX)]) + bounds.summary_tokens
+    goal = min(history.tokens * 3 // 4, int(bounds.compact_above * GOAL_SHARE))
+
+    def is_enough(each: CompactionPlan | None) -> bool:
+        return each is not None and each.tokens_rest + room <= goal
+
+    if not is_enough(found):
+        assert not any(is_enough(each) for each in fewer)
+        return
+    same = [each == found for each in fewer]
+    assert same == sorted(same, reverse=True), "fewer turns could have been summarised"

@@ -1,5 +1,7 @@
 """Pruning leaves out what is old, in order, no more than it must, and says what went."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 from hypothesis import given
@@ -8,8 +10,8 @@ from askd.core.context import build_context
 from askd.core.events import ItemPinned
 from askd.core.items import AssistantMessage, Item, Summary, ToolOutput, UserMessage, join_text
 from askd.core.pairs import find_faults
-from askd.core.pruning import is_note
-from tests.core.histories import BOUNDS, History, Step, count_tokens, histories, play
+from askd.core.pruning import is_note, plan_pruning
+from tests.core.histories import BOUNDS, OVERHEAD, History, Step, count_tokens, histories, play
 
 
 def see(history: History) -> list[Item]:
@@ -151,3 +153,40 @@ def test_whatever_happened_a_pruning_is_sound(steps: list[Step]) -> None:
             assert item in items, "a model's summary stays"
     assert history.undo()
     assert see(history) == was
+
+
+def test_planning_looks_at_each_item_a_few_times() -> None:
+    history = make_turns(400, tool=60)
+    counted = 0
+
+    def count(items: Sequence[Item]) -> int:
+        nonlocal counted
+        counted += len(items)
+        return count_tokens(items)
+
+    change = plan_pruning(
+        history.conversation,
+        change_id="v",
+        summary_id="s",
+        bounds=BOUNDS,
+        count=count,
+        overhead=OVERHEAD,
+    )
+    assert change is not None
+    assert counted < 6 * len(see(history)), "it takes as long as the history is"
+
+
+def test_the_tokens_that_it_names_are_not_a_sum_of_roundings() -> None:
+    """Estimates of single items are rounded up; what is left is counted as a whole."""
+    history = make_turns(60, size=12)
+
+    def count(items: Sequence[Item]) -> int:
+        return math.ceil(count_tokens(items) * 0.9)
+
+    it = history.conversation
+    change = plan_pruning(
+        it, change_id="v", summary_id="s", bounds=BOUNDS, count=count, overhead=OVERHEAD
+    )
+    assert change is not None
+    history.bodies.append(change)
+    assert change.tokens_after == OVERHEAD + count(see(history))

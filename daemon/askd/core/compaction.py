@@ -10,6 +10,7 @@ of Codex (its 0.63, 0.98 and 0.169 were observed), so that either reads the othe
 """
 
 import json
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -103,23 +104,32 @@ def plan_compaction(
     summary_tokens = count([Summary("", PREFIX)]) + bounds.summary_tokens
     goal = min(before * 3 // 4, int(bounds.compact_above * GOAL_SHARE))
     finished = _find_finished(conversation, sight)
-    best: CompactionPlan | None = None
-    choices = [(max(0, len(finished) - kept), 0) for kept in range(bounds.min_turns, -1, -1)]
-    choices.append((len(finished), 1))
-    for covered, within in dict.fromkeys(choices):
-        leaves = find_old_exchanges(sight, conversation) if within else ()
-        plan = _plan(conversation, sight, finished[:covered], leaves, bounds=bounds, count=count)
-        if plan is None:
-            continue
-        plan = replace(plan, tokens_before=before, tokens_rest=overhead + plan.tokens_rest)
-        after = plan.tokens_rest + summary_tokens
-        if after <= goal:
-            return plan
-        if best is None or plan.tokens_rest < best.tokens_rest:
-            best = plan
-    if best is None or not is_worth(before, best.tokens_rest):
-        return None
-    return best
+
+    def plan(covered: int, leaves: Sequence[Item] = ()) -> CompactionPlan | None:
+        found = _plan(conversation, sight, finished[:covered], leaves, bounds=bounds, count=count)
+        if found is None:
+            return None
+        return replace(found, tokens_before=before, tokens_rest=overhead + found.tokens_rest)
+
+    def is_enough(found: CompactionPlan | None) -> bool:
+        return found is not None and found.tokens_rest + summary_tokens <= goal
+
+    wanted = max(0, len(finished) - bounds.min_turns)
+    if is_enough(first := plan(wanted)):
+        return first
+    # The more is covered the less is left: so the least that is enough is found in a few looks,
+    # however many turns are asked for.
+    covers = range(wanted + 1, len(finished) + 1)
+    place = bisect_left(covers, True, key=lambda covered: is_enough(plan(covered)))
+    if place < len(covers):
+        return plan(covers[place])
+    all_turns = plan(len(finished))
+    within = plan(len(finished), find_old_exchanges(sight, conversation))
+    if is_enough(within):
+        return within
+    found = [each for each in (first, all_turns, within) if each is not None]
+    best = min(found, key=lambda each: each.tokens_rest, default=None)
+    return best if best is not None and is_worth(before, best.tokens_rest) else None
 
 
 def make_change(
@@ -242,7 +252,10 @@ def _plan(
     if not (covered or leaves):
         return None
     said = [item for turn in covered for item in turn.items]
-    pinned = [*sight.pinned, *find_pinned(said, conversation.pinned)]
+    # Turn by turn: some servers give the calls of every turn the same ids.
+    pinned = [*sight.pinned]
+    for turn in covered:
+        pinned += find_pinned(turn.items, conversation.pinned)
     staying = {item.id for item in pinned}
     kept = keep_messages(
         [item for item in (*sight.head, *said) if item.id not in staying],

@@ -9,6 +9,7 @@ somebody else's to decide.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from askd.core.bounds import Bounds, is_worth
 from askd.core.compaction import Count
@@ -32,13 +33,19 @@ COMING_MESSAGES = 2
 
 @dataclass(slots=True, kw_only=True)
 class _Draft:
-    """What has been decided so far."""
+    """What has been decided so far.
 
-    stubbed: list[str] = field(default_factory=list)
+    Attributes:
+        stubbed: what is seen of the outputs that were reduced, by their id.
+        gone: ids of all that left.
+    """
+
+    stubbed: dict[str, ToolOutput] = field(default_factory=dict)
     dropped: list[Item] = field(default_factory=list)
     head: list[UserMessage] = field(default_factory=list)
     turns: list[SeenTurn] = field(default_factory=list)
     left: list[Item] = field(default_factory=list)
+    gone: set[str] = field(default_factory=set)
 
     @property
     def is_empty(self) -> bool:
@@ -67,14 +74,18 @@ def plan_pruning(
     sight = find_sight(conversation, conversation.running)
     before = overhead + count(sight.items)
     goal = int(bounds.compact_above * GOAL_SHARE)
-    pruner = _Pruner(conversation, sight, bounds=bounds, count=count, overhead=overhead)
-    tokens = pruner.reduce(goal)
-    if pruner.draft.is_empty or tokens > bounds.budget or not pruner.begins_well:
+    pruner = _Pruner(conversation, sight, bounds=bounds, count=count, tokens=before)
+    pruner.reduce(goal)
+    if pruner.draft.is_empty or not pruner.begins_well:
+        return None
+    note = pruner.note(summary_id)
+    tokens = overhead + count([*note, *pruner.find_rest()])
+    if tokens > bounds.budget:
         return None
     helps = before > bounds.budget or tokens <= bounds.compact_above or is_worth(before, tokens)
     if not (helps or pruner.had_too_many):
         return None
-    return pruner.make_change(change_id, summary_id, before=before, after=tokens, reason=reason)
+    return pruner.make_change(change_id, note, before=before, after=tokens, reason=reason)
 
 
 class _Pruner:
@@ -87,36 +98,48 @@ class _Pruner:
         *,
         bounds: Bounds,
         count: Count,
-        overhead: int,
+        tokens: int,
     ) -> None:
         self.draft = _Draft()
         self._conversation = conversation
         self._sight = sight
         self._bounds = bounds
         self._count = count
-        self._overhead = overhead
+        self._old_turns = self._find_old_turns()
+        self._old_items = self._find_old_items()
+        self._staying = self._find_staying()
         # What an earlier pruning told: a new note takes its place.
         self._notes = [each for each in sight.head if isinstance(each, Summary) and is_note(each)]
-        self._tokens = overhead + count(sight.items)
+        self._tokens = tokens
         self._messages = _count_messages(sight.items)
         self.had_too_many = self._has_too_many()
 
-    def reduce(self, goal: int) -> int:
-        """Leave out what is needed; answer with the tokens that are left."""
+    def reduce(self, goal: int) -> None:
+        """Leave out what is needed."""
         steps = (self._stub_outputs, self._drop_exchanges, self._drop_turns)
         for step in steps:
             if self._is_done(goal):
                 break
             step(goal)
-        note = self._note()
-        return self._tokens + (self._count(note) - self._count(self._notes) if note else 0)
+
+    def find_rest(self) -> list[Item]:
+        """What stays, as it will be seen, without the note."""
+        draft = self.draft
+        replaced = {each.id for each in self._notes} if draft.left or draft.turns else set()
+        gone = draft.gone | replaced
+        return [draft.stubbed.get(i.id, i) for i in self._sight.items if i.id not in gone]
 
     def make_change(
-        self, change_id: str, summary_id: str, *, before: int, after: int, reason: str | None
+        self,
+        change_id: str,
+        note: tuple[Summary, ...],
+        *,
+        before: int,
+        after: int,
+        reason: str | None,
     ) -> ViewChanged:
         """The event that carries it out."""
         draft = self.draft
-        note = self._note(summary_id)
         return ViewChanged(
             change_id,
             "prune",
@@ -142,22 +165,21 @@ class _Pruner:
 
     def _stub_outputs(self, goal: int) -> None:
         """The text of old outputs leaves; what they answered stays."""
-        items = self._find_old_items()
-        staying = {item.id for item in find_pinned(items, self._conversation.pinned)}
-        staying |= self._conversation.view.stubbed
-        for item in items:
+        staying = self._staying | self._conversation.view.stubbed
+        for item in self._old_items:
             if self._tokens <= goal:
                 return
             if not isinstance(item, ToolOutput) or item.id in staying:
                 continue
-            saved = self._count([item]) - self._count([stub_output(item)])
+            stub = stub_output(item)
+            saved = self._count([item]) - self._count([stub])
             if saved > 0:
-                self.draft.stubbed.append(item.id)
+                self.draft.stubbed[item.id] = stub
                 self._tokens -= saved
 
     def _drop_exchanges(self, goal: int) -> None:
         """Calls leave together with their outputs; what was said to people stays."""
-        for piece in split_exchanges(self._find_old_items()):
+        for piece in split_exchanges(self._old_items):
             if self._is_done(goal):
                 return
             first = piece[0]
@@ -172,32 +194,28 @@ class _Pruner:
             if isinstance(item, UserMessage):
                 self.draft.head.append(item)
                 self._leave([item])
-        for turn in self._find_old_turns():
+        for turn in self._old_turns:
             if self._is_done(goal) and self.begins_well:
                 return
-            gone = {item.id for item in self.draft.dropped}
-            staying = {item.id for item in find_pinned(turn.items, self._conversation.pinned)}
             self.draft.turns.append(turn)
-            self._leave([item for item in turn.items if item.id not in staying | gone])
+            self._leave(
+                [
+                    item
+                    for item in turn.items
+                    if item.id not in self._staying and item.id not in self.draft.gone
+                ]
+            )
 
     def _drop(self, piece: Exchange) -> None:
         self.draft.dropped += piece
         self._leave(piece)
 
     def _leave(self, items: Sequence[Item]) -> None:
-        self.draft.left += items
-        self._tokens -= self._size(items)
+        draft = self.draft
+        draft.left += items
+        draft.gone.update(item.id for item in items)
+        self._tokens -= self._count([draft.stubbed.get(item.id, item) for item in items])
         self._messages -= _count_messages(items)
-
-    def _size(self, items: Sequence[Item]) -> int:
-        """What the items take as they are by now."""
-        stubbed = set(self.draft.stubbed)
-        return self._count(
-            [
-                stub_output(item) if isinstance(item, ToolOutput) and item.id in stubbed else item
-                for item in items
-            ]
-        )
 
     def _may_leave(self, piece: Exchange) -> bool:
         return self._conversation.pinned.isdisjoint(item.id for item in piece)
@@ -220,12 +238,20 @@ class _Pruner:
 
     def _find_old_items(self) -> list[Item]:
         """Items of old turns, and of the running one all before its latest exchange."""
-        items = [item for turn in self._find_old_turns() for item in turn.items]
+        items = [item for turn in self._old_turns for item in turn.items]
         asking = self._sight.asking
         if asking is not None:
             pieces = split_exchanges(heal(asking.items)[0])
             items += [item for piece in pieces[:-1] for item in piece]
         return items
+
+    def _find_staying(self) -> set[str]:
+        """Ids of all that is pinned, of exchanges all or nothing."""
+        turns = [turn.items for turn in self._old_turns]
+        if self._sight.asking is not None:
+            turns.append(self._sight.asking.items)
+        pinned = self._conversation.pinned
+        return {item.id for items in turns for item in find_pinned(items, pinned)}
 
     # ---- what is told ----------------------------------------------------------------
 
@@ -234,10 +260,11 @@ class _Pruner:
         """Whether what stays, if turns left, begins with a person's message that says something."""
         if not self.draft.turns:
             return True
-        turns = self._sight.turns[len(self.draft.turns) :]
-        items = [item for turn in turns for item in turn.items]
-        items += self._sight.asking.items if self._sight.asking is not None else ()
-        return not items or (isinstance(items[0], UserMessage) and bool(_find_line(items[0])))
+        turns, asking = self._sight.turns, self._sight.asking
+        staying = (turns[k].items for k in range(len(self.draft.turns), len(turns)))
+        pieces = chain(staying, [asking.items] if asking is not None else [])
+        first = next((items[0] for items in pieces if items), None)
+        return first is None or (isinstance(first, UserMessage) and bool(_find_line(first)))
 
     def _find_head(self) -> tuple[HeadItem, ...]:
         """What still stands in front; a note from before is replaced by the new one."""
@@ -248,7 +275,7 @@ class _Pruner:
             if item.id not in gone and not (isinstance(item, Summary) and is_note(item))
         )
 
-    def _note(self, summary_id: str = "note") -> tuple[Summary, ...]:
+    def note(self, summary_id: str) -> tuple[Summary, ...]:
         """One item that tells what left; nothing if only the text of outputs did."""
         left = self.draft.left
         if not left and not self.draft.turns:
