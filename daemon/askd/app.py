@@ -22,7 +22,7 @@ import trio
 from ask.protocol import CAPABILITIES, PROTOCOL
 from ask.protocol.messages import HelloResult
 from ask.protocol.names import KEY_NAMES
-from askd import __version__
+from askd import __version__, room_settings
 from askd.config import Environment, read_environment, read_settings
 from askd.core import outcome
 from askd.core.events import Event
@@ -39,7 +39,6 @@ from askd.providers.credentials.auth import Auth
 from askd.providers.models.registry import Models
 from askd.providers.redact import KnownSecrets
 from askd.redaction import Redaction
-from askd.room_settings import read_keep, read_local, read_models, read_providers
 from askd.server import wire
 from askd.server.house import House
 from askd.server.listener import Door, adopt_door, open_first_door
@@ -195,6 +194,8 @@ class Application:
             now=time.time,
             new_id=_new_id,
             title_mode=lambda: self._host.settings.title,
+            context=lambda: room_settings.read_context(self._host.settings),
+            overflow=lambda: self._host.settings.context.overflow,
             turns=trio.CapacityLimiter(TURNS_LIMIT),
         )
         self._redaction = Redaction(secrets, is_on=lambda: self._host.settings.history.redact_keys)
@@ -213,7 +214,7 @@ class Application:
         self._retention = Retention(
             self._sessions,
             ages=self._reader,
-            keep=lambda: read_keep(self._host.settings),
+            keep=lambda: room_settings.read_keep(self._host.settings),
             belief_file=paths.state / "retention.json",
             now=time.time,
         )
@@ -233,10 +234,10 @@ class Application:
         level = self._environment.log_level or settings.log.level
         configure_log(level, hide=self._secrets.hide)
         self._models.configure(
-            providers=read_providers(settings),
+            providers=room_settings.read_providers(settings),
             default_model=self._environment.model or settings.default_model,
-            local=read_local(settings),
-            models=read_models(settings),
+            local=room_settings.read_local(settings),
+            models=room_settings.read_models(settings),
             aliases=settings.aliases,
             local_only=settings.local_only,
         )
@@ -272,14 +273,8 @@ class Application:
                 rooms.start_soon(self._host.watch_config)
                 await rooms.start(watch_signals, self._host.reload, self._host.stop, DRAIN_S)
                 rooms.start_soon(feed_watchdog, self._notifier, self._writer.ping)
-                rooms.start_soon(
-                    functools.partial(
-                        leave_when_idle,
-                        self._is_needed,
-                        self._host.stop,
-                        is_activated=is_activated,
-                    )
-                )
+                leave = functools.partial(leave_when_idle, is_activated=is_activated)
+                rooms.start_soon(leave, self._is_needed, self._host.stop)
                 ownership.announce(self._note())
                 rooms.start_soon(self._reception.run, self._door, self._make_house())
                 self._notifier.ready()

@@ -9,6 +9,7 @@ from askd.providers.known import DIALECT_ADDRESSES, KNOWN, ProviderConfig
 from askd.providers.local import LocalConfig
 from askd.providers.models.limits import ModelConfig
 from askd.sessions.retention import Keep
+from askd.sessions.rules import ContextRules, Thresholds
 from askd.settings import ModelSettings, ProviderSettings, Settings
 
 
@@ -73,6 +74,25 @@ def read_local(settings: Settings) -> LocalConfig:
         context_tokens=settings.local.context_window,
         idle_s=settings.local.idle_s,
         threads=settings.local.threads,
+    )
+
+
+def read_context(settings: Settings) -> ContextRules:
+    """`[context]`, with the thresholds of single models."""
+    context = settings.context
+    return ContextRules(
+        compaction=context.compaction,
+        model=context.compaction_model,
+        compaction_threshold=context.compaction_threshold,
+        prune_threshold=context.prune_threshold,
+        summary_tokens=context.summary_tokens,
+        user_tokens=context.user_message_tokens,
+        min_turns=context.min_retain_turns,
+        max_messages=context.max_history_messages,
+        by_model={
+            name: Thresholds(compaction=each.compaction_threshold, prune=each.prune_threshold)
+            for name, each in settings.models.items()
+        },
     )
 
 

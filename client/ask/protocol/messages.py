@@ -397,6 +397,54 @@ class SearchPage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationCompact:
+    conversation_id: str
+    model: Annotated[str | None, "who summarises; none: as the settings say"] = None
+    timeout_s: Annotated[
+        float, "answer after this long even if it is not over; 0: at once. It goes on all the same"
+    ] = 660.0
+    env: Annotated[dict[str, str] | None, "the caller's variables, allow-listed"] = None
+    secrets: Annotated[dict[str, str] | None, "the caller's provider keys; never stored"] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactResult:
+    conversation_id: str
+    state: Annotated[
+        Literal["finished", "idle", "failed", "pending"],
+        "`idle`: there was nothing to do; `failed`: all is as it was; `pending`: it is not over",
+    ]
+    text: Annotated[str, "a sentence for people"]
+    tokens_before: Annotated[int | None, "of the next request, about"] = None
+    tokens_after: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationPrune:
+    conversation_id: str
+    env: Annotated[dict[str, str] | None, "the caller's variables, allow-listed"] = None
+    secrets: Annotated[dict[str, str] | None, "the caller's provider keys; never stored"] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PruneResult:
+    conversation_id: str
+    pruned: Annotated[bool, "False: there was nothing that had to leave, and could"]
+    tokens_before: Annotated[int | None, "of the next request, about"] = None
+    tokens_after: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndoResult:
+    conversation_id: str
+    undone: Annotated[
+        str | None, "what was taken back, `compact` or `prune`; none: there was nothing"
+    ]
+    tokens_before: Annotated[int | None, "of the next request then, before that change"] = None
+    tokens_after: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationContext:
     conversation_id: ConversationId
     cursor: Cursor = None
@@ -880,6 +928,19 @@ METHODS: dict[str, Method] = {
     "conversation/clear": Method(
         ConversationRef, Done, "Begin with an empty view; the log keeps everything."
     ),
+    "conversation/compact": Method(
+        ConversationCompact,
+        CompactResult,
+        "Have a model's summary stand for the older turns; turns go on meanwhile.",
+    ),
+    "conversation/prune": Method(
+        ConversationPrune,
+        PruneResult,
+        "Take old tool outputs, exchanges and turns out of the view, as far as it is too large.",
+    ),
+    "conversation/undo": Method(
+        ConversationRef, UndoResult, "Take the last compaction or pruning of the view back."
+    ),
     "conversation/fork": Method(
         ConversationFork,
         ConversationSummary,
@@ -1015,6 +1076,17 @@ class ProgressNotification:
     text: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionNotification:
+    """A summary is being written for the older turns, or that has ended; a sentence for people."""
+
+    conversation_id: str
+    state: Literal["started", "finished", "failed"]
+    text: str
+    tokens_before: Annotated[int | None, "of the next request, about"] = None
+    tokens_after: int | None = None
+
+
 class Notification(NamedTuple):
     """One notification: its shape and when it comes."""
 
@@ -1028,4 +1100,5 @@ NOTIFICATIONS: dict[str, Notification] = {
     "gap": Notification(GapNotification, "Deltas were dropped; events never are."),
     "turn_unsaved": Notification(TurnUnsavedNotification, "A turn ended and could not be stored."),
     "progress": Notification(ProgressNotification, "A turn waits for something, or chose it."),
+    "compaction": Notification(CompactionNotification, "A compaction has begun, or ended."),
 }

@@ -8,11 +8,21 @@ from collections.abc import Mapping
 
 from askd.core.conversation import Conversation
 from askd.jobs.base import Kind
+from askd.jobs.compact import CompactJob
+from askd.jobs.prune import PruneJob
 from askd.jobs.title import TitleJob
+from askd.sessions.chores import RETRY_S
+from askd.sessions.compaction import TIME_LIMIT_S
 from askd.sessions.registry import Sessions
 
 TITLE_TIMEOUT_S = 30.0
 """Nobody waits for a title, and a model that needs longer for one is not working."""
+COMPACT_TIMEOUT_S = TIME_LIMIT_S + 30.0
+"""A compaction keeps its own time; so much longer, for a conversation has to be read first."""
+COMPACT_LIMIT = 4
+"""They wait for models, and each has a conversation of its own."""
+PRUNE_TIMEOUT_S = 60.0
+"""It asks no model; it may have to read a conversation."""
 
 
 def make_kinds(sessions: Sessions) -> Mapping[str, Kind]:
@@ -28,4 +38,13 @@ def make_kinds(sessions: Sessions) -> Mapping[str, Kind]:
         models=sessions.means.models,
         mode=sessions.means.title_mode,
     )
-    return {"title": Kind(run=title.run, timeout_s=TITLE_TIMEOUT_S)}
+    return {
+        "title": Kind(run=title.run, timeout_s=TITLE_TIMEOUT_S),
+        "compact": Kind(
+            run=CompactJob(sessions).run,
+            timeout_s=COMPACT_TIMEOUT_S,
+            limit=COMPACT_LIMIT,
+            delays_s=(RETRY_S,),
+        ),
+        "prune": Kind(run=PruneJob(sessions).run, timeout_s=PRUNE_TIMEOUT_S),
+    }

@@ -34,7 +34,7 @@ from askd.core.records import encode
 from askd.errors import AskdError
 from askd.providers.base import Model, Price
 from askd.providers.models.catalog import find_aliases
-from askd.sessions.hub import Delta, Progress, Published, TurnUnsaved
+from askd.sessions.hub import CompactionNews, Delta, Progress, Published, TurnUnsaved
 from askd.sessions.live import LiveSession
 from askd.sessions.streaming import LiveText
 from askd.sessions.targets import Target
@@ -215,6 +215,8 @@ def encode_published(value: Published) -> bytes:
         case Progress():
             shown = dataclasses.replace(value, text=value.text[:KEPT_FIELD_LENGTH])
             return encode_notification("progress", encode_result(shown))
+        case CompactionNews():
+            return encode_notification("compaction", encode_result(value))
 
 
 def encode_delta(delta: Delta) -> bytes:
@@ -232,9 +234,8 @@ def encode_delta(delta: Delta) -> bytes:
     pieces = []
     for start in range(0, len(delta.text), DELTA_LENGTH):
         text = delta.text[start : start + DELTA_LENGTH]
-        piece = params | {"offset": delta.offset + start, "text": text}
-        pieces.append(encode_notification("delta", piece))
-    return b"".join(pieces)
+        pieces.append(params | {"offset": delta.offset + start, "text": text})
+    return b"".join(encode_notification("delta", piece) for piece in pieces)
 
 
 def encode_live(live: Sequence[LiveText]) -> list[Map]:
@@ -316,8 +317,7 @@ def describe_model(
 
 
 def _describe_price(price: Price) -> Map:
-    cached = {} if price.cached is None else {"cached": price.cached}
-    return {"input": price.input, "output": price.output, **cached}
+    return {name: cost for name, cost in encode_result(price).items() if cost is not None}
 
 
 # ---- what comes in ----------------------------------------------------------------

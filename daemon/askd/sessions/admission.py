@@ -54,7 +54,8 @@ class Prompt:
         digest: over target, parts and options, to notice a key that is used twice.
         parts: what was said and attached.
         blobs: the contents of all `Blob` parts, by their SHA-256 in hex.
-        secrets: the caller's provider keys and proxies; kept in memory until the turn is over.
+        secrets: the caller's provider keys and proxies; kept in memory until the turn is over, and
+            those of the last turn as long as its session: see `compactions.last_caller`.
         terminal: make the conversation the one that this terminal used last.
     """
 
@@ -132,10 +133,14 @@ class Admission:
                 raise
             return await self._repeat(prompt, known)
 
-    async def _accept(self, prompt: Prompt) -> Accepted:
-        for name, key in prompt.secrets.items():
+    def learn_keys(self, secrets: Mapping[str, str]) -> None:
+        """Hear of the keys that a caller lends, before any is used."""
+        for name, key in secrets.items():
             if name.lower() not in PROXY_NAMES:
                 self._learn(key)
+
+    async def _accept(self, prompt: Prompt) -> Accepted:
+        self.learn_keys(prompt.secrets)
         _check_parts(prompt)
         if prompt.options.detach and prompt.ephemeral:
             raise RequestError("A prompt cannot be ephemeral and detached: nobody could find it.")

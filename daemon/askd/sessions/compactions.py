@@ -5,6 +5,7 @@ last change of the view) and among the jobs. It begins none; it says whether one
 begin by itself, and lets others wait for the end of the one that runs.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,6 +16,9 @@ from askd.providers.base import Caller
 
 COOL_DOWN_S = 60.0
 """Between two compactions that nobody asked for. What did not help will not help a moment later."""
+
+BEGIN_S = 60.0
+"""A job that has not begun by then was cancelled, or waits behind many others: no one waits on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,24 +36,42 @@ class Settled:
     tokens_after: int | None = None
 
 
+class Ending:
+    """How one compaction ends."""
+
+    def __init__(self) -> None:
+        self._over = trio.Event()
+        self._result: Settled | None = None
+
+    def set(self, result: Settled) -> None:
+        """It has ended."""
+        self._result = result
+        self._over.set()
+
+    async def wait(self) -> Settled:
+        """Wait for it."""
+        await self._over.wait()
+        assert self._result is not None
+        return self._result
+
+
 class Compactions:
     """Of one session.
 
     Attributes:
         announced: people were told that one has begun, and not yet how it ended.
-        last_caller: what the caller of the last turn lent it. A summary that is due when the turn
-            has just ended is asked for with the same keys; they live as long as the session.
+        last_caller: what the caller of the last turn lent it. The summary that its turn made
+            necessary is asked for with the same keys: they live as long as the session.
     """
 
     def __init__(self) -> None:
         self.announced = False
         self.last_caller = Caller()
-        self._awaited = False
+        self._awaited_until = -math.inf
         self._running = 0
         self._last_at: float | None = None
         self._last_turn: str | None = None
-        self._settled = trio.Event()
-        self._result: Settled | None = None
+        self._ending = Ending()
 
     def observe(self, event: Event) -> None:
         """Take a committed event."""
@@ -57,7 +79,7 @@ class Compactions:
             self._last_at = event.at
 
     def keep_caller(self, caller: Caller | None) -> None:
-        """A turn is over; this is what its caller lent it, if anybody did."""
+        """Somebody asks, and lends this for it; None: nobody who would."""
         if caller is not None:
             self.last_caller = caller
 
@@ -65,19 +87,12 @@ class Compactions:
 
     @property
     def is_due(self) -> bool:
-        """Whether one runs, or a job for one was written that has not ended."""
-        return self._awaited or self._running > 0
+        """Whether one runs, or a job for one was written just now and has not ended."""
+        return self._running > 0 or trio.current_time() < self._awaited_until
 
-    @property
-    def is_running(self) -> bool:
-        """Whether a model is being asked for a summary."""
-        return self._running > 0
-
-    def expect(self, turn_id: str | None = None) -> None:
-        """A job was written; `turn_id`: by this turn, and not because somebody asked."""
-        self._awaited = True
-        if turn_id is not None:
-            self._last_turn = turn_id
+    def expect(self) -> None:
+        """A job was written, or will be tried again."""
+        self._awaited_until = trio.current_time() + BEGIN_S
 
     def begin(self) -> None:
         """One runs."""
@@ -89,21 +104,18 @@ class Compactions:
 
     def settle(self, result: Settled, *, at: float) -> None:
         """It is over; whoever waits hears how. `at` in unix seconds."""
-        self._awaited = False
+        self._awaited_until = -math.inf
         self._last_at = at
-        self._result = result
-        self._settled.set()
-        self._settled = trio.Event()
+        ending, self._ending = self._ending, Ending()
+        ending.set(result)
 
-    async def wait(self) -> Settled:
-        """How the one that is under way, or the next one, ends."""
-        await self._settled.wait()
-        assert self._result is not None
-        return self._result
+    def listen(self) -> Ending:
+        """The end of the one that is under way, or of the next one."""
+        return self._ending
 
     def give_up(self) -> None:
         """Whoever waited has waited long enough: it is not waited for again."""
-        self._awaited = False
+        self._awaited_until = -math.inf
 
     # ---- whether one may begin by itself ---------------------------------------
 

@@ -26,7 +26,7 @@ from askd.core.turn import (
 from askd.errors import AskdError, find_leaves
 from askd.providers.assemble import Assembler
 from askd.providers.base import Caller, Model, ModelRequest
-from askd.sessions.budget import WAYS_OUT, check_budget, count_request, size_request
+from askd.sessions.budget import WAYS_OUT, count_request, size_request
 from askd.sessions.contents import ReadBlob, resolve_blobs
 from askd.sessions.findings import report_request
 from askd.sessions.live import LiveSession
@@ -34,6 +34,7 @@ from askd.sessions.needs import Means, Report
 from askd.sessions.outputs import Reading, fit_outputs, list_tools
 from askd.sessions.parking import Parked
 from askd.sessions.requests import add_cost, build_request, find_context
+from askd.sessions.room import Asking, Prepared, make_room
 from askd.sessions.schemas import find_objection
 from askd.sessions.streaming import SAVE_BYTES, SAVE_INTERVAL_S, LiveText
 from askd.store.log import Partial
@@ -106,8 +107,45 @@ class Completion:
         return CompletionCancelled(self._partial())
 
     async def _ask(self) -> Input:
-        setting, model = self._setting, self._setting.model
+        model, rates = self._setting.model, self._means.rates
         await self._fit_outputs()
+        prepared = await make_room(
+            self._session, self._describe_asking(), self._prepare, self._means
+        )
+        async with trio.open_nursery() as nursery:  # the saver lives here, until the answer's end
+            nursery.start_soon(self._save_now_and_then)
+            await self._stream(prepared.request)
+            nursery.cancel_scope.cancel()
+        answer = self._assembler
+        if answer.failure is not None:
+            return CompletionFailed(answer.failure, self._partial())
+        measured = encode_size(prepared.size)
+        rates.learn(model.name, measured, answer.usage)
+        return CompletionEnded(
+            answer.message(),
+            answer.stop,
+            add_cost(answer.usage, model),
+            objection=self._find_objection(),
+            measured=measured if answer.usage is not None else None,
+        )
+
+    def _describe_asking(self) -> Asking:
+        """What this completion is, for whoever makes room for it."""
+        setting = self._setting
+        return Asking(
+            turn_id=setting.turn_id,
+            subject=self._item_id,
+            model=setting.model,
+            options=setting.options,
+            read_blob=setting.read_blob,
+            report=setting.report,
+            started=self._may_speak,
+            is_stored=self._conversation is self._session.conversation,
+        )
+
+    async def _prepare(self) -> Prepared:
+        """The request as the view is now, and how large it is."""
+        setting, model = self._setting, self._setting.model
         context = find_context(
             self._conversation,
             setting.turn_id,
@@ -130,27 +168,15 @@ class Completion:
             tools=list_tools(self._conversation, self._means.tools),
         )
         size = size_request(request)
-        rates, models = self._means.rates, self._means.models
         tokens = await count_request(
-            request, size, model=model, caller=setting.caller, models=models, rates=rates
+            request,
+            size,
+            model=model,
+            caller=setting.caller,
+            models=self._means.models,
+            rates=self._means.rates,
         )
-        check_budget(tokens, model)
-        async with trio.open_nursery() as nursery:  # the saver lives here, until the answer's end
-            nursery.start_soon(self._save_now_and_then)
-            await self._stream(request)
-            nursery.cancel_scope.cancel()
-        answer = self._assembler
-        if answer.failure is not None:
-            return CompletionFailed(answer.failure, self._partial())
-        measured = encode_size(size)
-        rates.learn(model.name, measured, answer.usage)
-        return CompletionEnded(
-            answer.message(),
-            answer.stop,
-            add_cost(answer.usage, model),
-            objection=self._find_objection(),
-            measured=measured if answer.usage is not None else None,
-        )
+        return Prepared(request=request, size=size, tokens=tokens)
 
     def _find_objection(self) -> str | None:
         """Why the answer will not do, if it is a last one and has something to fit."""

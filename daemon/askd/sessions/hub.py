@@ -51,7 +51,21 @@ class Progress:
     text: str
 
 
-Published = Event | Delta | TurnUnsaved | Progress
+NewsState = Literal["started", "finished", "failed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionNews:
+    """A compaction has begun or ended; a sentence for people. Tokens are of the next request."""
+
+    conversation_id: str
+    state: NewsState
+    text: str
+    tokens_before: int | None = None
+    tokens_after: int | None = None
+
+
+Published = Event | Delta | TurnUnsaved | Progress | CompactionNews
 
 
 class Subscriber(Protocol):

@@ -25,6 +25,7 @@ from askd.sessions.compactions import Compactions
 from askd.sessions.endings import Waiting, end_turn
 from askd.sessions.hub import Delta, Hub, Subscriber, TextKind, TurnUnsaved
 from askd.sessions.mailbox import Mailbox
+from askd.sessions.memory_jobs import MemoryJobs
 from askd.sessions.offload import offload_bodies
 from askd.sessions.streaming import LiveText, RunningTexts
 from askd.sessions.turn_status import RunningTurn, TurnStatus
@@ -62,6 +63,7 @@ class LiveSession:
         admission: held while a prompt is checked against the queue and appended to it.
         viewing: held while the view changes; see `views`.
         compactions: what is known of those that were made, are made, or are due.
+        memory_jobs: background work, if it is nowhere else.
         touched_at: when someone last asked for the session, in trio's time.
     """
 
@@ -83,6 +85,7 @@ class LiveSession:
         self.admission = trio.Lock()
         self.viewing = trio.Lock()
         self.compactions = Compactions()
+        self.memory_jobs = MemoryJobs()
         self.loaded_at = self.touched_at = trio.current_time()
         self.known_faults: set[Fault] = set()
         self.deleted = False
@@ -158,7 +161,7 @@ class LiveSession:
                 self.texts.drop_turn(turn_id)
             case TurnFinished(turn_id=turn_id):
                 self.texts.drop_turn(turn_id)
-                self.compactions.keep_caller(self.callers.pop(turn_id, None))
+                self.callers.pop(turn_id, None)
                 self.closing.pop(turn_id, None)
                 self._waiting.release(turn_id)
             case _:

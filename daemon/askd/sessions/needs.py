@@ -98,8 +98,7 @@ class Means:
     """What turns are run with. `now` in unix seconds; `new_id` makes UUIDs.
 
     `guessed`: the models of which was said that their window is a guess, once for all.
-    `overflow`: the setting; None: not set. `context`: the rules of `[context]`. `rouse`: to be
-    called when a job was written outside of a turn's end; who runs jobs looks for it then.
+    `overflow`: the setting; None: not set. `context`: the rules of `[context]`.
     """
 
     models: ModelSource
@@ -112,4 +111,3 @@ class Means:
     rates: KnownRates = field(default_factory=KnownRates)
     overflow: Callable[[], Policy | None] = lambda: None
     context: Callable[[], ContextRules] = ContextRules
-    rouse: Callable[[], None] = lambda: None

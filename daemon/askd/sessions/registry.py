@@ -6,18 +6,20 @@ first, once however many ask, and what is committed meanwhile is not missed.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 
 import trio
 
 from askd.core.events import Event
 from askd.errors import AskdError, Busy, NotFound, RequestError, StorageFailed
+from askd.sessions.chores import run_memory_jobs
 from askd.sessions.draining import INTERRUPT_WAIT_S, Drain
 from askd.sessions.driver import Driver
 from askd.sessions.findings import report_load
 from askd.sessions.hub import Hub, Published
 from askd.sessions.live import LiveSession
-from askd.sessions.needs import LogReader, Means, MemoryStore
+from askd.sessions.needs import LogReader, Means, MemoryStore, SessionStore
 from askd.sessions.targets import Target, ToCreate, find_target
 from askd.store import refusals
 from askd.store.log import Log, Write
@@ -279,6 +281,10 @@ class Sessions:
                 raise
             raise StorageFailed(f"{LOAD_FAILED}{error}") from error
 
+    def find_store(self, session: LiveSession) -> SessionStore:
+        """Where the past of a session is."""
+        return self.memory if session.ephemeral else self.reader
+
     def _make(self, conversation_id: str, *, ephemeral: bool) -> LiveSession:
         return LiveSession(
             conversation_id,
@@ -290,14 +296,14 @@ class Sessions:
     def _drive(self, session: LiveSession) -> None:
         if self._nursery is None:
             return
-        driver = Driver(
-            session,
-            means=self.means,
-            store=self.memory if session.ephemeral else self.reader,
-            is_draining=lambda: self.draining,
-        )
+        store = self.find_store(session)
+        driver = Driver(session, means=self.means, store=store, is_draining=lambda: self.draining)
+        tasks = [driver.run]
+        if session.ephemeral:
+            read_blob = store.read_blob
+            tasks.append(partial(run_memory_jobs, session, means=self.means, read_blob=read_blob))
         scope = self._drivers[session.id] = trio.CancelScope()
-        self._nursery.start_soon(_run_within, scope, driver)
+        self._nursery.start_soon(_run_within, scope, tasks)
 
     async def _sweep(self) -> None:
         while True:
@@ -321,6 +327,11 @@ class Sessions:
         await self.memory.delete(oldest.id)
 
 
-async def _run_within(scope: trio.CancelScope, driver: Driver) -> None:
+async def _run_within(
+    scope: trio.CancelScope, tasks: Sequence[Callable[[], Awaitable[None]]]
+) -> None:
+    # In it: what runs for one session; `scope` ends it, when the session is discarded.
     with scope:
-        await driver.run()
+        async with trio.open_nursery() as nursery:
+            for task in tasks:
+                nursery.start_soon(task)

@@ -52,13 +52,11 @@ from askd.sessions.offload import offload_bodies
 from askd.sessions.outputs import run_tool
 from askd.sessions.parking import Parked, find_time_left
 from askd.sessions.requests import explain_guess
+from askd.sessions.triggers import expect_jobs, find_jobs
 from askd.sessions.turn_status import RunningTurn
-from askd.store.log import NewJob, Write
+from askd.store.log import Write
 
 log = logging.getLogger(__name__)
-
-TITLE_ATTEMPTS = 3
-"""A title is worth three tries; without one the listing shows the first words anyway."""
 
 
 class TurnRun:
@@ -79,6 +77,7 @@ class TurnRun:
         self._time_left = find_time_left(record, means.now) if goes_on else None
         self._parks = False
         self._machine = Turn.rebuild(record)
+        session.compactions.keep_caller(session.callers.get(turn_id))
         self._caller = session.callers.get(turn_id) or Caller(
             env=record.prompt.env or {}, secrets={}
         )
@@ -272,7 +271,9 @@ class TurnRun:
         bodies = self._add_settings(bodies, model)
         if self._unsaved is None:
             try:
-                await self._session.log.append(self._make_write(bodies))
+                write = self._make_write(bodies, model)
+                await self._session.log.append(write)
+                expect_jobs(self._session, self._turn_id, write.jobs)
                 return
             except StorageFailed as error:
                 log.error("Failed to save turn: id=%s: %s", self._session.id, error.message)
@@ -280,31 +281,18 @@ class TurnRun:
                 self._shadow = copy.deepcopy(self._session.conversation)
         self._fold_unsaved(bodies)
 
-    def _make_write(self, bodies: Sequence[Body]) -> Write:
+    def _make_write(self, bodies: Sequence[Body], model: Model | Failure) -> Write:
         lean, blobs = offload_bodies(bodies)
-        return Write(
-            conversation_id=self._session.id,
-            bodies=lean,
-            jobs=self._make_jobs(bodies),
-            blobs=list(blobs.items()),
+        jobs = find_jobs(
+            self._session,
+            self._turn_id,
+            bodies,
+            model=model if isinstance(model, Model) else None,
+            means=self._means,
         )
-
-    def _make_jobs(self, bodies: Sequence[Body]) -> list[NewJob]:
-        """The background work that the turn's end causes, committed with it."""
-        untitled = self._session.conversation.title is None and not self._session.ephemeral
-        ends = any(isinstance(body, TurnFinished) for body in bodies)
-        if not (ends and untitled) or self._means.title_mode() == "off":
-            return []
-        return [
-            NewJob(
-                id=self._means.new_id(),
-                kind="title",
-                unique_key=self._session.id,
-                arguments={"conversation_id": self._session.id},
-                run_at=self._means.now(),
-                max_attempts=TITLE_ATTEMPTS,
-            )
-        ]
+        return Write(
+            conversation_id=self._session.id, bodies=lean, jobs=jobs, blobs=list(blobs.items())
+        )
 
     def _add_settings(self, bodies: Sequence[Body], model: Model | Failure) -> Sequence[Body]:
         """With a conversation's first turn its model and system prompt become its settings."""

@@ -25,6 +25,7 @@ from askd.server.handlers import (
     transfers,
     turns,
     usage,
+    views,
 )
 from askd.server.house import House
 from askd.server.peer import Peer
@@ -45,7 +46,10 @@ HANDLERS: dict[str, Handler] = {
     "conversation/resolve": conversations.resolve,
     "conversation/note": conversations.note,
     "conversation/rename": conversations.rename,
-    "conversation/clear": conversations.clear,
+    "conversation/clear": views.clear,
+    "conversation/compact": views.compact,
+    "conversation/prune": views.prune,
+    "conversation/undo": views.undo,
     "conversation/fork": forks.fork_conversation,
     "conversation/pin": pins.pin,
     "conversation/unpin": pins.unpin,

@@ -1,4 +1,4 @@
-"""Conversations: made, listed, found, named, noted in, cleared, deleted."""
+"""Conversations: made, listed, found, named, noted in, deleted."""
 
 import logging
 from collections.abc import Sequence
@@ -9,7 +9,6 @@ from ask.protocol.messages import (
     ConversationList,
     ConversationNote,
     ConversationPage,
-    ConversationRef,
     ConversationRename,
     ConversationResolve,
     ConversationSummary,
@@ -23,7 +22,6 @@ from askd.core.events import (
     ItemAdded,
     Renamed,
     SettingsChanged,
-    ViewChanged,
 )
 from askd.core.items import PART_LIMIT_BYTES, Notice
 from askd.errors import Busy, RequestError
@@ -148,16 +146,6 @@ async def rename(house: House, peer: Peer, params: ConversationRename) -> Conver
     if name != session.conversation.name:
         await session.append([Renamed(name)])
     return wire.summarize(session.row(), session)
-
-
-async def clear(house: House, peer: Peer, params: ConversationRef) -> Done:
-    """Let models see nothing of what has been said so far; prompts that wait stay to be asked."""
-    session = await house.sessions.get(params.conversation_id)
-    started = session.conversation.started
-    if started:
-        change = ViewChanged(house.sessions.means.new_id(), "clear", through_turn=started[-1])
-        await session.append([change])
-    return Done(conversation_id=session.id)
 
 
 async def delete(house: House, peer: Peer, params: ConversationDelete) -> Deletion:

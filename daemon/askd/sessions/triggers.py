@@ -1,0 +1,144 @@
+"""Which background work a turn's write causes: a title, and a view that is made smaller.
+
+The latter after a turn, and between the completions of a long one. Too large for comfort
+is compacted; what has to become smaller and cannot be compacted is pruned. It decides by
+what the next request would hold, and runs nothing.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from askd.core.bounds import Bounds
+from askd.core.conversation import Conversation
+from askd.core.events import Body, CompletionFinished, ItemAdded, TurnFinished
+from askd.core.items import AssistantMessage, Item, ToolOutput, UserMessage
+from askd.core.pruning import COMING_MESSAGES
+from askd.core.sight import find_sight
+from askd.core.tokens import measure_request
+from askd.providers.base import Model
+from askd.sessions.live import LiveSession
+from askd.sessions.needs import Means
+from askd.sessions.outputs import list_tools
+from askd.store.log import NewJob
+
+TITLE_ATTEMPTS = 3
+"""A title is worth three tries; without one the listing shows the first words anyway."""
+COMPACT_ATTEMPTS = 2
+"""Then the view is pruned instead."""
+PRUNE_ATTEMPTS = 3
+
+THRESHOLD = "threshold"
+REQUEST = "request"
+"""Why a view is made smaller, as the event says it: by itself, or because somebody asked."""
+
+Relief = Literal["compact", "prune"]
+
+
+def find_jobs(
+    session: LiveSession,
+    turn_id: str,
+    bodies: Sequence[Body],
+    *,
+    model: Model | None,
+    means: Means,
+) -> list[NewJob]:
+    """The jobs that are to be committed with these bodies; model None: none could be found."""
+    jobs = []
+    ends = any(isinstance(body, TurnFinished) for body in bodies)
+    untitled = session.conversation.title is None and not session.ephemeral
+    if ends and untitled and means.title_mode() != "off":
+        jobs.append(
+            NewJob(
+                id=means.new_id(),
+                kind="title",
+                unique_key=session.id,
+                arguments={"conversation_id": session.id},
+                run_at=means.now(),
+                max_attempts=TITLE_ATTEMPTS,
+            )
+        )
+    if model is not None and (ends or any(isinstance(b, CompletionFinished) for b in bodies)):
+        relief = find_relief(session, turn_id, bodies, model=model, means=means)
+        jobs += [] if relief is None else [relief]
+    return jobs
+
+
+def expect_jobs(session: LiveSession, turn_id: str, jobs: Sequence[NewJob]) -> None:
+    """They were committed; those of a conversation in memory only are to be run from there."""
+    for job in jobs:
+        if job.kind == "compact":
+            session.compactions.expect()
+            session.compactions.spend(turn_id)
+        if session.ephemeral:
+            session.memory_jobs.add(job)
+
+
+def find_relief(
+    session: LiveSession, turn_id: str, bodies: Sequence[Body], *, model: Model, means: Means
+) -> NewJob | None:
+    """The job for a view that will be too large once these bodies are in it."""
+    if session.compactions.is_due:
+        return None  # another plan would only outrun that one
+    rules, conversation = means.context(), session.conversation
+    bounds = rules.bounds(model)
+    items = _find_next_items(conversation, turn_id, bodies)
+    tools = list_tools(conversation, means.tools) if model.manners.tools else ()
+    size = measure_request(items, system=conversation.settings.system, tools=tools)
+    relief = choose_relief(
+        means.rates.estimate(model.name, size),
+        bounds,
+        messages=count_messages(items),
+        may_compact=rules.compaction and session.compactions.may_begin(turn_id, means.now()),
+    )
+    return None if relief is None else make_job(relief, session, model.name, means)
+
+
+def choose_relief(
+    tokens: int, bounds: Bounds, *, messages: int, may_compact: bool
+) -> Relief | None:
+    """What a next request of so many tokens and messages calls for."""
+    if tokens > bounds.compact_above and may_compact:
+        return "compact"
+    return "prune" if is_due_for_pruning(tokens, bounds, messages=messages) else None
+
+
+def is_due_for_pruning(tokens: int, bounds: Bounds, *, messages: int) -> bool:
+    """Whether the next request is so large that it is to be pruned, if nothing else helps."""
+    most = bounds.max_messages
+    has_too_many = most is not None and messages + COMING_MESSAGES > most
+    return has_too_many or tokens >= bounds.prune_from
+
+
+def make_job(
+    relief: Relief, session: LiveSession, target: str | None, means: Means, **more: str
+) -> NewJob:
+    """A job of this kind for a conversation; of each kind there is one at a time.
+
+    Args:
+        target: the model whose window it is for; None: the conversation's own.
+        more: further arguments of the job.
+    """
+    about = {} if target is None else {"target": target}
+    return NewJob(
+        id=means.new_id(),
+        kind=relief,
+        unique_key=session.id,
+        arguments={"conversation_id": session.id, **about, **more},
+        run_at=means.now(),
+        max_attempts=COMPACT_ATTEMPTS if relief == "compact" else PRUNE_ATTEMPTS,
+    )
+
+
+def count_messages(items: Sequence[Item]) -> int:
+    """Those that count towards `max_history_messages`."""
+    return sum(isinstance(item, UserMessage | AssistantMessage | ToolOutput) for item in items)
+
+
+def _find_next_items(
+    conversation: Conversation, turn_id: str, bodies: Sequence[Body]
+) -> list[Item]:
+    """What the next request will hold, as far as it is known: these bodies among it."""
+    added = [
+        body.item for body in bodies if isinstance(body, ItemAdded) and body.status != "superseded"
+    ]
+    return [*find_sight(conversation, turn_id).items, *added]
