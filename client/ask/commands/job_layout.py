@@ -74,7 +74,7 @@ def lay_out_job(job: Record) -> list[str]:
     if question:
         lines += [
             f"Question: {question['kind']}, open until {_tell_time(question['expires_at'])}",
-            f"Answer it: ask attach {job['conversation_id']}",
+            f"Take part: ask attach {str(job['conversation_id'])[:SHORT_ID]}",
         ]
     if job.get("errors"):
         lines += ["Errors:", *(f"{INDENT}{line}" for line in lay_out_errors(job))]

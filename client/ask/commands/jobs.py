@@ -4,6 +4,7 @@ What is here reads and changes nothing.
 """
 
 import json
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -114,19 +115,33 @@ def list_command(every: bool, kind: str | None, states: Sequence[str], as_json: 
     cls=Command,
     examples=[
         Example('ask jobs show "$(ask --detach hi)"'),
-        Example("ask jobs show 4aac0864 --json", code=errors.NOT_FOUND),
+        Example("ask jobs show 4aac0864 --answer 1", code=errors.NOT_FOUND),
     ],
-    codes=CODES,
+    codes=[errors.USAGE, *CODES],
 )
 @job_argument
+@click.option("--answer", metavar="CHOICE", help="Answer what its turn asks: a number or a word.")
 @json_option
-def show_command(job: str, as_json: bool) -> None:
-    """Show all about a job: its tries, errors, and what it waits for."""
-    record = read_job(job)
+def show_command(job: str, answer: str | None, as_json: bool) -> None:
+    """Show all about a job: its tries, errors, and what it waits for.
+
+    Of a turn also what was asked and said so far, and the question that it asks.
+    """
+    from ask.commands import job_turns
+
+    with open_client() as client:
+        record = read_job(client, job)
+        if answer is not None:
+            label = job_turns.answer_question(client, record, answer, os.environ)
+            click.echo(f"Answered: {strip_controls(label)}", err=True)
+            record = read_job(client, job)
+        lines = lay_out_job(record)
+        if record.get("seq") is not None and not as_json:
+            lines += job_turns.lay_out_turn(client, record)
     if as_json:
         click.echo(json.dumps(record))
     else:
-        click.echo("\n".join(strip_controls(line) for line in lay_out_job(record)))
+        click.echo("\n".join(strip_controls(line) for line in lines))
 
 
 @jobs_command.command(
@@ -134,14 +149,21 @@ def show_command(job: str, as_json: bool) -> None:
     cls=Command,
     examples=[
         Example('ask jobs logs "$(ask --detach hi)"'),
-        Example("ask jobs logs 4aac0864", code=errors.NOT_FOUND),
+        Example("ask jobs logs -f 4aac0864", code=errors.NOT_FOUND),
     ],
-    codes=CODES,
+    codes=[errors.USAGE, *CODES],
 )
 @job_argument
-def logs_command(job: str) -> None:
-    """Print what went wrong in a job's tries, the last ten errors."""
-    record = read_job(job)
+@click.option("-f", "--follow", is_flag=True, help="Stay until the turn is over.")
+def logs_command(job: str, follow: bool) -> None:
+    """Print what was asked and said in a turn, or what went wrong in another job's tries."""
+    with open_client() as client:
+        record = read_job(client, job)
+        if follow or record.get("seq") is not None:
+            from ask.commands import job_turns
+
+            job_turns.show_log(client, record, follow=follow)
+            return
     lines = lay_out_errors(record)
     if lines:
         click.echo("\n".join(strip_controls(line) for line in lines))
@@ -149,14 +171,9 @@ def logs_command(job: str) -> None:
         click.echo(f"Nothing went wrong: the job is {tell_state(record)}.", err=True)
 
 
-def read_job(text: str) -> Map:
-    """All about the job that a person means.
-
-    Raises:
-        Failed: there is none, or more than one.
-    """
-    with open_client() as client:
-        return client.call("job/read", {"job_id": text})
+def read_job(client: "Client", text: str) -> Map:
+    """All about the job that a person means; raises `Failed` for none, or more than one."""
+    return client.call("job/read", {"job_id": text})
 
 
 def list_jobs(

@@ -152,7 +152,8 @@ class QuestionAnswer:
     conversation_id: ConversationId
     question_id: str
     digest: Annotated[str, "the question's digest: an answer to what was shown, nothing else"]
-    decision: str
+    decision: Annotated[str, "what is decided; one of the question's choices, if it has some"]
+    terminal: Annotated[str | None, "who the caller's terminal is: the others are told"] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -583,6 +584,7 @@ class JobRecord:
     code: Annotated[int | None, "of a turn's job that is over: the turn's exit code"] = None
     turn_id: Annotated[str | None, "the turn that it is, or that it is for"] = None
     errors: Annotated[list[JobFailure] | None, "`job/read`: the last ten failures"] = None
+    seq: Annotated[int | None, "`job/read`: the seq of its turn's prompt"] = None
     question: Annotated[
         Map | None,
         "`job/read`: what its turn waits for a person to decide: "

@@ -294,10 +294,14 @@ def describe(record: type[Record], value: object, **said: Any) -> Record:
 
 
 def describe_job(
-    row: JobRow, *, errors: list[JobFailure] | None = None, question: Map | None = None
+    row: JobRow,
+    *,
+    errors: list[JobFailure] | None = None,
+    seq: int | None = None,
+    question: Map | None = None,
 ) -> JobRecord:
-    """A background job; `errors` and `question`: what only a single one is told with."""
-    return describe(JobRecord, row, errors=errors, question=question)
+    """A background job; `errors`, `seq`, `question`: what only a single one is told with."""
+    return describe(JobRecord, row, errors=errors, seq=seq, question=question)
 
 
 def describe_model(

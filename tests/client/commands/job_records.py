@@ -24,6 +24,7 @@ def job(id: str, state: str = "available", **fields: Any) -> dict[str, Any]:
         "code": None,
         "turn_id": None,
         "errors": None,
+        "seq": None,
         "question": None,
         **fields,
     }

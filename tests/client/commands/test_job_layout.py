@@ -76,7 +76,7 @@ def test_all_about_one() -> None:
         "Last begun: 1970-01-01 00:00:00",
         "Exit code: 7",
         "Question: overflow, open until 1970-01-01 00:01:00",
-        "Answer it: ask attach 0c0ffee0-1111",
+        "Take part: ask attach 0c0ffee0",
         "Errors:",
         "    1970-01-01 00:00:00  try 1: The provider said:",
         "        no.",

@@ -61,26 +61,16 @@ async def test_one_job_is_read_or_not_found() -> None:
 
 async def test_a_turns_job_is_read_with_the_question_that_it_waits_for() -> None:
     async with open_server() as server:
+        server.models.script = lambda request: [trio.Event()]
         peer = await server.greet()
-        started = await peer.call("turn/start", prompt())
+        started = await peer.call("turn/start", prompt(options={"detach": True}))
         session = await server.house.sessions.get(started["conversation_id"])
-        turn_id = started["turn_id"]
-        await peer.call(
-            "turn/wait", {"conversation_id": session.id, "turn_id": turn_id, "timeout_s": 5}
-        )
-        asked = QuestionAsked(turn_id, "q", "overflow", "d", {"tokens": 9}, EXPIRY)
-        session.conversation.open_questions["q"] = asked
-        new = NewJob(
-            id="t",
-            kind="turn",
-            unique_key=turn_id,
-            arguments={"turn_id": turn_id},
-            run_at=1.0,
-            max_attempts=1,
-        )
-        server.store.jobs["t"] = JobState(new, session.id, "running")
-        job = await peer.call("job/read", {"job_id": "t"})
-        assert job["turn_id"] == turn_id
+        turn_id, job_id = started["turn_id"], started["job_id"]
+        assert (await peer.call("job/read", {"job_id": job_id}))["question"] is None
+        await session.append([QuestionAsked(turn_id, "q", "overflow", "d", {"tokens": 9}, EXPIRY)])
+        job = await peer.call("job/read", {"job_id": job_id})
+        assert (job["turn_id"], job["kind"]) == (turn_id, "turn")
+        assert job["seq"] == started["seq"]
         assert job["question"] == {
             "question_id": "q",
             "kind": "overflow",
@@ -88,8 +78,46 @@ async def test_a_turns_job_is_read_with_the_question_that_it_waits_for() -> None
             "detail": {"tokens": 9},
             "expires_at": EXPIRY,
         }
-        server.store.jobs["t"].conversation_id = "gone"
-        assert (await peer.call("job/read", {"job_id": "t"}))["question"] is None
+        server.store.jobs[job_id].conversation_id = "gone"
+        assert (await peer.call("job/read", {"job_id": job_id}))["question"] is None
+
+
+async def test_a_turn_is_cancelled_and_asked_anew_as_another_job() -> None:
+    async with open_server() as server:
+        server.models.script = lambda request: ["half", trio.Event()]
+        peer = await server.greet()
+        started = await peer.call("turn/start", prompt("again", options={"detach": True}))
+        job = await peer.call("job/cancel", {"job_id": started["job_id"]})
+        assert (job["state"], job["code"]) == ("cancelled", 1)
+        lent = {"env": {"ASK_MODEL": "x", "HOME": "/nowhere"}, "secrets": {"KEY": "k"}}
+        again = await peer.call("job/retry", {"job_id": started["job_id"], **lent})
+        assert again["id"] == again["turn_id"] != started["turn_id"]
+        assert again["conversation_id"] == started["conversation_id"]
+        await trio.testing.wait_all_tasks_blocked()
+        assert server.models.callers[-1].secrets == {"KEY": "k"}
+        with pytest.raises(Refused) as caught:
+            await peer.call("job/retry", {"job_id": again["id"]})
+        assert caught.value.reason == "wrong_job_state"
+
+
+async def test_a_question_takes_one_of_its_choices_and_says_who_chose() -> None:
+    async with open_server() as server:
+        server.models.script = lambda request: [trio.Event()]
+        peer = await server.greet()
+        started = await peer.call("turn/start", prompt())
+        session = await server.house.sessions.get(started["conversation_id"])
+        choices = [{"decision": "compact", "label": "C"}, {"decision": "reset", "label": "R"}]
+        turn_id = started["turn_id"]
+        asked = QuestionAsked(turn_id, "q", "overflow", "d", {"choices": choices}, EXPIRY)
+        await session.append([asked])
+        answer = {"conversation_id": session.id, "question_id": "q", "digest": "d"}
+        with pytest.raises(Refused) as caught:
+            await peer.call("question/answer", {**answer, "decision": "3"})
+        assert "compact, reset" in caught.value.message
+        said = {**answer, "decision": "reset", "terminal": "tty:/dev/pts/9:1:2"}
+        await peer.call("question/answer", said)
+        (given,) = session.conversation.turns[turn_id].answers.values()
+        assert (given.by, given.decision) == ("tty:/dev/pts/9:1:2", "reset")
 
 
 async def test_jobs_are_waited_for(autojump_clock: trio.testing.MockClock) -> None:

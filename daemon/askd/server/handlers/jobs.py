@@ -18,7 +18,8 @@ from ask.protocol.messages import (
     Map,
 )
 from ask.protocol.names import CALLER_ENVIRONMENT
-from askd.errors import NotFound, RequestError
+from askd.core.questions import find_open
+from askd.errors import AskdError, RequestError
 from askd.providers.base import Caller
 from askd.server import wire
 from askd.server.handlers.paging import check_limit
@@ -50,7 +51,8 @@ async def read(house: House, peer: Peer, params: JobRef) -> JobRecord:
     """One job, with its failures and what its turn waits for."""
     row = await house.jobs.find(params.job_id)
     errors = [wire.describe(JobFailure, each) for each in row.errors]
-    return wire.describe_job(row, errors=errors, question=await _find_question(house, row))
+    seq, question = await _find_turn(house, row)
+    return wire.describe_job(row, errors=errors, seq=seq, question=question)
 
 
 async def wait(house: House, peer: Peer, params: JobWait) -> JobWaitResult:
@@ -88,21 +90,24 @@ async def stats(house: House, peer: Peer, params: Empty) -> JobStats:
     )
 
 
-async def _find_question(house: House, row: JobRow) -> Map | None:
-    """The open question of the job's turn; None: there is none, or it cannot be known."""
-    if row.turn_id is None or row.conversation_id is None or row.finished_at is not None:
-        return None
+async def _find_turn(house: House, row: JobRow) -> tuple[int | None, Map | None]:
+    """Where the job's turn begins, and its open question, as far as there are such."""
+    if row.turn_id is None or row.conversation_id is None:
+        return None, None
     try:
         session = await house.sessions.get(row.conversation_id)
-    except NotFound:
-        return None
-    for asked in session.conversation.open_questions.values():
-        if asked.turn_id == row.turn_id:
-            return {
-                "question_id": asked.question_id,
-                "kind": asked.kind,
-                "digest": asked.digest,
-                "detail": dict(asked.detail),
-                "expires_at": asked.expires_at,
-            }
-    return None
+    except AskdError:
+        return None, None
+    record = session.conversation.turn_record(row.turn_id)
+    if record is None:
+        return None, None
+    asked = find_open(record)
+    if asked is None:
+        return record.accepted_seq, None
+    return record.accepted_seq, {
+        "question_id": asked.question_id,
+        "kind": asked.kind,
+        "digest": asked.digest,
+        "detail": dict(asked.detail),
+        "expires_at": asked.expires_at,
+    }

@@ -20,6 +20,7 @@ from ask.protocol.messages import (
 from ask.protocol.names import CALLER_ENVIRONMENT
 from askd.core.events import QuestionAnswered
 from askd.core.items import PART_LIMIT_BYTES
+from askd.core.questions import find_choices
 from askd.errors import NotConfigured, NotFound, RequestError, UnknownModel
 from askd.server import wire
 from askd.server.handlers.blobs import read_stored
@@ -188,7 +189,7 @@ async def wait(house: House, peer: Peer, params: TurnWait) -> TurnState:
 
 
 async def answer_question(house: House, peer: Peer, params: QuestionAnswer) -> Done:
-    """Answer an open question, by its digest; the first answer wins."""
+    """Answer an open question with one of its choices, by its digest; the first answer wins."""
     session = await house.sessions.get(params.conversation_id)
     async with session.admission:
         question = session.conversation.open_questions.get(params.question_id)
@@ -199,7 +200,11 @@ async def answer_question(house: House, peer: Peer, params: QuestionAnswer) -> D
             )
         if question.digest != params.digest:
             raise RequestError("question/answer: the digest is that of another question.")
+        choices = find_choices(question)
+        if choices and params.decision not in choices:
+            raise RequestError(f"question/answer: the decision is one of {', '.join(choices)}.")
+        by = params.terminal or peer.client
         await session.append(
-            [QuestionAnswered(question.turn_id, question.question_id, peer.client, params.decision)]
+            [QuestionAnswered(question.turn_id, question.question_id, by, params.decision)]
         )
     return Done(conversation_id=session.id)
