@@ -10,11 +10,13 @@ import trio
 
 from askd.core.events import Event, TurnFinished, TurnOptions
 from askd.core.items import Part, Text
+from askd.core.overflow import Policy
 from askd.sessions.admission import Accepted, Admission, Prompt
 from askd.sessions.hub import Delta, Published
 from askd.sessions.live import LiveSession
 from askd.sessions.needs import Means, TitleMode
 from askd.sessions.registry import Sessions
+from askd.sessions.rules import ContextRules
 from askd.sessions.targets import Target
 from askd.store.memory import MemoryLog
 from askd.tools.base import Tool
@@ -121,6 +123,8 @@ async def open_room(
     title: TitleMode = "first-words",
     turns: int = 64,
     ids: Callable[[], str] | None = None,
+    context: ContextRules | None = None,
+    overflow: Policy | None = None,
 ) -> AsyncIterator[Room]:
     """Run sessions until the block ends; then they are cancelled, as by a kill."""
     store = store or FakeStore()
@@ -133,6 +137,8 @@ async def open_room(
         new_id=ids,
         title_mode=lambda: title,
         turns=trio.CapacityLimiter(turns),
+        context=lambda: context or ContextRules(),
+        overflow=lambda: overflow,
     )
     memory = MemoryLog(observe=lambda events: sessions.observe(events), now=store.now)
     sessions = Sessions(log=store, memory=memory, reader=store, means=means, encode=encode)

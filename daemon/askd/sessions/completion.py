@@ -31,9 +31,9 @@ from askd.sessions.contents import ReadBlob, resolve_blobs
 from askd.sessions.findings import report_request
 from askd.sessions.live import LiveSession
 from askd.sessions.needs import Means, Report
-from askd.sessions.outputs import Reading, fit_outputs, list_tools
+from askd.sessions.outputs import DESCRIPTION, Reading, fit_outputs, list_tools
 from askd.sessions.parking import Parked
-from askd.sessions.requests import add_cost, build_request, find_context
+from askd.sessions.requests import add_cost, build_request, find_context, find_system
 from askd.sessions.room import Asking, Prepared, make_room
 from askd.sessions.schemas import find_objection
 from askd.sessions.streaming import SAVE_BYTES, SAVE_INTERVAL_S, LiveText
@@ -190,8 +190,10 @@ class Completion:
         session, setting = self._session, self._setting
         if self._conversation is not session.conversation:
             return  # storage fails: what cannot be recorded is not decided
-        tools = list_tools(self._conversation, self._means.tools)
-        frame = measure_request((), system=setting.system, tools=tools)
+        # As if something had been cut already: what is offered then must fit, too.
+        tools = [*self._means.tools.describe(), DESCRIPTION]
+        system = find_system(setting.system, setting.options, setting.model)
+        frame = measure_request((), system=system, tools=tools)
         reading = Reading(
             model=setting.model,
             means=self._means,
