@@ -221,7 +221,7 @@ class ContextSettings(Section):
         description="The most messages that a request holds, prompt and answer among them; older "
         "turns leave. If not set, tokens alone count.",
     )
-    overflow: Literal["ask", "compact", "reset", "continue"] | None = Field(
+    overflow: Literal["compact", "reset", "continue", "ask"] | None = Field(
         default=None,
         description="What to do when all that does not help: ask you, summarise at once, empty the "
         "view, or send it as it is. If not set, it asks on a terminal and summarises without one.",

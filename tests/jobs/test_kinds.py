@@ -2,6 +2,7 @@
 
 from askd.jobs.kinds import make_kinds
 from askd.jobs.title import MODEL_WAIT_S
+from askd.store.log import TURN_KIND
 from tests.fakes.sessions import open_room
 
 
@@ -10,8 +11,10 @@ async def test_whatever_a_turn_causes_is_a_kind_with_a_limit() -> None:
         accepted = await room.ask("hi")
         await room.finish(accepted)
         kinds = make_kinds(room.sessions)
-        assert {job.job.kind for job in room.store.jobs.values()} == set(kinds)
-        assert all(kind.timeout_s > 0 for kind in kinds.values())
+        assert {job.job.kind for job in room.store.jobs.values()} == {"title"}
+        assert set(kinds) == {"title", "compact", "prune"}
+        assert TURN_KIND not in kinds, "turns are run by their sessions"
+        assert all(kind.timeout_s > 0 and kind.limit >= 2 for kind in kinds.values())
 
 
 async def test_a_title_has_time_left_when_its_model_does_not_answer() -> None:
