@@ -58,6 +58,7 @@ class Follower:
     _texts: dict[str, str] = field(default_factory=dict)
     _reasoned: dict[str, int] = field(default_factory=dict)
     _signals: list[int] = field(default_factory=list)
+    _news: list[str] = field(default_factory=list)
     _sent: bool = False
     _late: float | None = None
     _left: End | None = None
@@ -72,7 +73,7 @@ class Follower:
         """
         carried = self.carried
         if carried.progress is not None:
-            self._take("progress", carried.progress)
+            self._take("progress" if "kind" in carried.progress else "compaction", carried.progress)
         try:
             with catch_signals(self._note_signal) as wake:
                 begun = carried.answer is not None
@@ -85,6 +86,7 @@ class Follower:
                         self._resume()
                     while not self._is_over() and self._left is None:
                         self._step(wake)
+                self._tell_news(at_end=True)
         finally:
             self.screen.end_side()
             if self._client is not None:
@@ -219,6 +221,21 @@ class Follower:
             self._record({"type": "progress", **params})
             waits = params.get("kind") in ("model_loading", "waiting") and not self.as_json
             (self.screen.wait if waits else self.screen.say)(str(params.get("text", "")))
+        elif method == "compaction":
+            self._record({"type": "compaction", **params})
+            self._news.append(str(params.get("text", "")))
+            self._tell_news()
+
+    def _tell_news(self, *, at_end: bool = False) -> None:
+        """What happened beside the turn, for a terminal, and never in the middle of a line."""
+        is_open = self.answer.line_open and not (self.silent or self.as_json)
+        if not self._news or (is_open and not at_end):
+            return
+        if is_open and self.screen.break_answer():
+            self.answer.line_open = False
+        for text in self._news:
+            self.screen.tell(text)
+        self._news.clear()
 
     def _take_delta(self, delta: Mapping[str, Any]) -> None:
         answer = self.answer

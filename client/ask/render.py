@@ -100,6 +100,19 @@ class Screen:
             self.end_side()
             say_raw(f"{strip_controls(text)}\n")
 
+    def tell(self, text: str) -> None:
+        """News for whoever sits at the terminal; where stderr is none, it is not written."""
+        if os.isatty(2):
+            self.say(text)
+
+    def break_answer(self) -> bool:
+        """End the answer's line before something is told; whether one had to be ended."""
+        if self.quiet or not (os.isatty(1) and os.isatty(2)):
+            return False
+        self.end_side()
+        self._write("\n")
+        return True
+
     def say_verbosely(self, text: str) -> None:
         """A line for `-v`."""
         if self.verbose:

@@ -56,6 +56,8 @@ class Scene:
                 return self._show_end(event)
             case "view_changed" if event.get("kind") == "clear":
                 return self.end_line() + f"{NOTICE_MARK}The model sees nothing of the above.\n\n"
+            case "view_changed" if (text := describe_change(event)) is not None:
+                return self.end_line() + f"{NOTICE_MARK}{text}\n\n"
             case _:
                 return ""
 
@@ -118,11 +120,28 @@ class Scene:
             return before
         return before + f"{NOTICE_MARK}{event.get('message') or 'The turn failed.'}\n\n"
 
+    @property
+    def line_open(self) -> bool:
+        """Whether the last line has no end yet."""
+        return self._open
+
     def end_line(self) -> str:
         """What ends a line that was left open; empty if none is."""
         closing = "\n" if self._open else ""
         self._open = False
         return closing
+
+
+def describe_change(event: Map) -> str | None:
+    """What a model does not see any more, or sees again; None: that is told in another way."""
+    match event.get("kind"):
+        case "prune":
+            before, after = event.get("tokens_before"), event.get("tokens_after")
+            return f"Pruned: {before} -> {after} tokens; the model does not see what left."
+        case "undo":
+            return "The last compaction or pruning was taken back."
+        case _:
+            return None
 
 
 def lay_out_prompt(item: Map, event: Map) -> str:

@@ -66,6 +66,23 @@ def resolve_here(client: "Client", text: str | None) -> Map:
     return client.call("conversation/resolve", {"target": target})
 
 
+def find_conversation(conversation: str | None, *, again: bool, session: str | None) -> Map | None:
+    """The conversation that is meant, created if it has a new name; None: one to be begun."""
+    target: Map
+    if again:
+        target = {"kind": "terminal", "value": need_terminal()}
+    elif session is not None:
+        target = {"kind": "session", "value": session, "create": True}
+    elif conversation is None:
+        return None
+    with open_client() as client:
+        if conversation is not None:
+            return resolve(client, conversation)
+        return client.call(
+            "conversation/resolve", {"target": target, "bind": find_terminal(os.environ)}
+        )
+
+
 def need_terminal() -> str:
     """Who this terminal is.
 

@@ -16,15 +16,15 @@ import click
 from ask.commands.calls import (
     Map,
     complete_conversation,
-    need_terminal,
+    find_conversation,
     no_mentions_option,
     open_client,
     read_events,
-    resolve,
     start_turn,
     take_caller,
     write_text,
 )
+from ask.commands.compacting import shrink
 from ask.commands.help import Command, Example
 from ask.commands.layout import SHORT_ID, count, name_conversation
 from ask.commands.meanwhile import Meanwhile
@@ -43,6 +43,8 @@ MARK = "> "
 HELP = """\
 /help         this list
 /models       the models that could answer
+/compact      let a summary stand for the older turns; /compact --undo takes it back
+/prune        take out of the model's sight what is old and too much
 /clear        begin again: the model sees nothing of what was said before
 /exit         leave (also: exit, Ctrl-D)
 Any other line is a prompt; @FILE in it attaches that file. Ctrl-C stops an answer."""
@@ -108,23 +110,6 @@ def chat_command(
     finally:
         if found is None and chat.conversation_id is not None:
             click.echo(chat.conversation_id[:SHORT_ID], err=True)
-
-
-def find_conversation(conversation: str | None, *, again: bool, session: str | None) -> Map | None:
-    """The conversation that is meant, created if it has a new name; None: one to be begun."""
-    target: Map
-    if again:
-        target = {"kind": "terminal", "value": need_terminal()}
-    elif session is not None:
-        target = {"kind": "session", "value": session, "create": True}
-    elif conversation is None:
-        return None
-    with open_client() as client:
-        if conversation is not None:
-            return resolve(client, conversation)
-        return client.call(
-            "conversation/resolve", {"target": target, "bind": find_terminal(os.environ)}
-        )
 
 
 class Chat:
@@ -227,6 +212,8 @@ class Chat:
                 self._note("User viewed help", level="result")
             case ["/models"] | ["/models", "list"]:
                 self._show_models(line)
+            case ["/compact"] | ["/compact", "--undo"] | ["/prune"]:
+                self._shrink(line)
             case ["/clear"]:
                 self._clear(line)
             case _:
@@ -303,10 +290,20 @@ class Chat:
         click.echo(strip_controls("\n".join(lay_out_models(page["data"])) or NO_MODELS))
         self._note(f"Command result: {count(len(page['data']), 'model')} available", level="result")
 
+    def _shrink(self, line: str) -> None:
+        """Compact, prune, or take either back."""
+        self._note(f"User executed command: {line}")
+        with open_client() as client:
+            said, has_changed = shrink(client, self._begin(client), line)
+        if has_changed:
+            self._meanwhile.expect_change()
+        click.echo(strip_controls(said), err=True)
+        self._note(f"Command result: {said}", level="result")
+
     def _clear(self, line: str) -> None:
         self._note(f"User executed command: {line}")
         with open_client() as client:
-            self._meanwhile.expect_clear()
+            self._meanwhile.expect_change()
             client.call("conversation/clear", {"conversation_id": self._begin(client)})
         click.echo("The next prompt starts afresh; the history is kept.")
         self._note("Command result: view cleared", level="result")

@@ -6,7 +6,7 @@ did is left out: it has been shown. It asks nobody for events, and prints nothin
 
 from ask.commands.calls import Map
 from ask.feed import News
-from ask.scene import Scene
+from ask.scene import NOTICE_MARK, Scene
 from ask.terminal import ControlFilter
 
 
@@ -24,7 +24,7 @@ class Meanwhile:
         self._keys: set[str] = set()
         self._turns: set[str] = set()
         self._notices: list[str] = []
-        self._clears = 0
+        self._changes = 0
 
     def expect_prompt(self, key: str) -> None:
         """The prompt of this key is the chat's own, and the whole turn with it."""
@@ -34,26 +34,32 @@ class Meanwhile:
         """The next notice of these words is the chat's own."""
         self._notices.append(text)
 
-    def expect_clear(self) -> None:
-        """The next clearing is the chat's own."""
-        self._clears += 1
+    def expect_change(self) -> None:
+        """The next change of the view is the chat's own."""
+        self._changes += 1
 
     def take(self, event: Map) -> str:
         """What a person should be shown of the next event; may be empty."""
         if event["seq"] <= self.seq:
             return ""
         self.seq = event["seq"]
-        return (
-            "" if self._is_own(event) else self._filter.feed(self._scene.show(News("event", event)))
-        )
+        if self._is_own(event):
+            return ""
+        if event["type"] == "view_changed" and event.get("kind") == "compact":
+            # Whoever is attached has heard of it by a notification of its own.
+            before, after = event.get("tokens_before"), event.get("tokens_after")
+            return (
+                f"{self._scene.end_line()}{NOTICE_MARK}Compacted: {before} -> {after} tokens.\n\n"
+            )
+        return self._filter.feed(self._scene.show(News("event", event)))
 
     def _is_own(self, event: Map) -> bool:
         if event["type"] == "prompt_accepted" and event.get("key") in self._keys:
             self._turns.add(event["turn_id"])
         if event.get("turn_id") is not None:
             return event["turn_id"] in self._turns
-        if event["type"] == "view_changed" and self._clears:
-            self._clears -= 1
+        if event["type"] == "view_changed" and self._changes:
+            self._changes -= 1
             return True
         text = event.get("item", {}).get("text")
         if text in self._notices:

@@ -4,14 +4,17 @@ What was said before is shown from the last messages on. It follows nothing and
 sends nothing.
 """
 
+import os
 import sys
 from typing import Protocol
+
+import click
 
 from ask.commands.calls import Map, write_text
 from ask.feed import News
 from ask.render import encode_record
 from ask.scene import Scene
-from ask.terminal import ControlFilter
+from ask.terminal import ControlFilter, strip_controls
 from ask.thoughts import Thoughts
 from ask.transcript import is_message
 
@@ -44,6 +47,7 @@ class TextView:
         self._scene = Scene()
         self._begun = False
         self._filter = ControlFilter()  # one for all: a sequence may be cut between deltas
+        self._told: list[str] = []  # beside the scene; it waits for the end of a line
 
     def show(self, found: list[News]) -> None:
         """Write what is new."""
@@ -55,11 +59,21 @@ class TextView:
         if text:
             self._thoughts.end()
         write_text(self._filter.feed(text))
+        self._told += [str(each.fields["text"]) for each in found if each.method == "compaction"]
+        if self._told and not self._scene.line_open:
+            self._thoughts.end()
+            self._tell_aside()
         kinds = [news.fields["kind"] if news.method == "delta" else "" for news in found]
         if "text" not in kinds:  # else what was thought is of the past
             for news, kind in zip(found, kinds, strict=True):
                 if kind == "reasoning":
                     self._think(str(news.fields["text"]))
+
+    def _tell_aside(self) -> None:
+        """What happens beside the turns, for a terminal alone."""
+        told, self._told = self._told, []
+        if os.isatty(2):
+            click.echo(strip_controls("\n".join(told)), err=True)
 
     def _think(self, text: str) -> None:
         if self._thoughts.shown and not self._thoughts.running:

@@ -106,7 +106,7 @@ class Carried:
         answer: what has been accepted and shown.
         broken: why standard output cannot be written.
         filter: the state of the control sequences in it.
-        progress: a `progress` notification that needs more than a line.
+        progress: a `progress` or `compaction` notification that needs more than a line.
         unsaved: the `turn_unsaved` notification that ended the turn.
         interrupted: the turn has been asked to stop.
         deadline: when `--timeout` has passed, in monotonic seconds.
@@ -268,13 +268,14 @@ class _Turn:
             self.write(answer.read_event(params))
             if answer.ended is not None:
                 return self.finish(answer.ended)
-        elif method == "progress" and not self.words.quiet:
-            if params.get("turn_id") == answer.turn_id:
-                if params.get("kind") in ("model_loading", "waiting") and os.isatty(2):
+        elif method in ("progress", "compaction") and not self.words.quiet:
+            if params.get("turn_id", answer.turn_id) == answer.turn_id:
+                if os.isatty(2) and params.get("kind") in (None, "model_loading", "waiting"):
                     carried.progress = params
                     return carried
-                self.flush()
-                self.tell(str(params.get("text", "")))
+                if method == "progress":
+                    self.flush()
+                    self.tell(str(params.get("text", "")))
         elif method == "turn_unsaved" and params.get("turn_id") == answer.turn_id:
             carried.unsaved = params
             return carried

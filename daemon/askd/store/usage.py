@@ -1,5 +1,7 @@
 """What each answer of a model took: one row an answer, written in its event's transaction.
 
+A summary is an answer too, however many requests it took; it stands under its change.
+
 The rows are a function of the events, and outlive their conversation without
 anything that was said in it: what was spent stays counted. It adds up nothing
 (`usage_queries` does), and knows no prices: a cost stands in the event or nowhere.
@@ -9,7 +11,13 @@ import math
 import sqlite3
 from collections.abc import Sequence
 
-from askd.core.events import CompletionFinished, ConversationCreated, Event, TurnStarted
+from askd.core.events import (
+    CompletionFinished,
+    ConversationCreated,
+    Event,
+    TurnStarted,
+    ViewChanged,
+)
 from askd.core.outcome import Usage
 from askd.store.bodies import clean_text, decode_event
 
@@ -17,6 +25,9 @@ TOKENS_LIMIT = 10**12
 """Of one answer. No model comes near; a provider that says more must not break every sum."""
 COST_LIMIT_USD = 1e6
 """Of one answer. What claims to cost more has no known price."""
+
+OF_A_SUMMARY = 0
+"""In place of a completion's number, which counts from 1."""
 
 _INSERT = (
     "INSERT INTO usage (conversation_id, turn_id, completion, at, model, input_tokens,"
@@ -38,6 +49,10 @@ def count_answers(connection: sqlite3.Connection, events: Sequence[Event]) -> No
             case CompletionFinished(turn_id=turn_id, completion=completion, usage=Usage() as usage):
                 model = find_model(connection, event, turn_id)
                 row = (event.conversation_id, clean_text(turn_id), bound_count(completion))
+                connection.execute(_INSERT, (*row, event.at, model, *bound_usage(usage)))
+            case ViewChanged(id=change_id, usage=Usage() as usage):
+                model = None if event.body.model is None else clean_text(event.body.model)
+                row = (event.conversation_id, clean_text(change_id), OF_A_SUMMARY)
                 connection.execute(_INSERT, (*row, event.at, model, *bound_usage(usage)))
             case _:
                 pass

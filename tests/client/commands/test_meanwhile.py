@@ -55,6 +55,6 @@ def test_nothing_is_shown_twice() -> None:
 def test_own_commands_are_left_out_once_each() -> None:
     chat = Meanwhile()
     chat.expect_notice("User viewed help")
-    chat.expect_clear()
+    chat.expect_change()
     shown = hear(chat, notice("User viewed help"), CLEAR, notice("User viewed help"), CLEAR)
     assert shown == "* User viewed help\n\n* The model sees nothing of the above.\n\n"

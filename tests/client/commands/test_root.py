@@ -25,7 +25,7 @@ def test_every_command_of_this_version_is_there() -> None:
         assert command is not None
         assert command.name == name
     assert set(root.list_commands(context)) < set(COMMANDS)
-    assert root.get_command(context, "compact") is None
+    assert root.get_command(context, "schedule") is None
 
 
 def test_help_shows_options_and_commands_in_80_columns(capsys: Captured) -> None:
@@ -77,9 +77,9 @@ def test_version(capsys: Captured) -> None:
             "did you mean: ask -s work -- list",
         ),
         (
-            ["compact", "it"],
-            "This version of ask has no command 'compact'.",
-            "did you mean: ask -- compact it",
+            ["schedule", "it"],
+            "This version of ask has no command 'schedule'.",
+            "did you mean: ask -- schedule it",
         ),
         (["--colour", "hi"], "No such option '--colour'.", "Try: ask --help"),
         (["list", "--colour"], "No such option '--colour'.", "Try: ask list --help"),
