@@ -3,14 +3,16 @@
 from collections.abc import Sequence
 from hashlib import sha256
 
+import pytest
 import trio
 import trio.testing
 
 from askd.core.events import TurnOptions
 from askd.core.items import AssistantMessage, Blob, Item, Text, ToolCall, ToolOutput
 from askd.core.outcome import Usage
-from askd.core.tokens import BASE_TOKENS, ITEM_TOKENS, measure_system
+from askd.core.tokens import BASE_TOKENS, ITEM_TOKENS, Size, measure, measure_system
 from askd.providers.base import Caller, Manners
+from askd.sessions import preview as of_session
 from askd.sessions.live import LiveSession
 from askd.sessions.preview import Preview, preview
 from tests.fakes.models import ScriptedModels
@@ -26,7 +28,7 @@ async def look(room: Room, session: LiveSession) -> Preview:
 
 
 def shown(found: Preview) -> Sequence[Item]:
-    return [seen.item for seen in found.items]
+    return [seen.item for seen in found.look()]
 
 
 async def test_at_rest_it_is_what_the_next_prompt_finds() -> None:
@@ -39,7 +41,7 @@ async def test_at_rest_it_is_what_the_next_prompt_finds() -> None:
         assert shown(found) == list(request.items[:-1])
         assert found.context.system == request.system == "Be brief."
         assert found.system_tokens == measure_system("Be brief.").tokens > ITEM_TOKENS
-        parts = found.system_tokens + sum(seen.tokens for seen in found.items)
+        parts = found.system_tokens + sum(seen.tokens for seen in found.look())
         assert parts <= found.tokens <= parts + BASE_TOKENS
         assert found.model is not None
         assert (found.model.name, found.note) == ("test/small", None)
@@ -114,7 +116,7 @@ async def test_without_a_model_the_items_are_shown_all_the_same() -> None:
         models.key_needed = "KEY"
         found = await look(room, accepted.session)
         assert (found.model, found.note) == (None, "No key: set KEY.")
-        assert len(found.items) == 2
+        assert found.count == 2
         assert found.context.system == "Be brief."
         learned = room.sessions.means.rates
         assert found.tokens == learned.estimate("test/small", found.context.measure())
@@ -131,3 +133,23 @@ async def test_a_model_that_takes_no_schema_is_told_of_it() -> None:
         found = await look(room, accepted.session)
         assert found.context.system == models.requests[-1].system
         assert "object" in str(found.context.system)
+
+
+async def test_only_what_is_looked_at_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_room(title="off") as room:
+        first = await room.ask("one")
+        await room.finish(first)
+        for text in ("two", "three"):
+            await room.finish(await room.ask(text, target=to(first.session)))
+        found = await look(room, first.session)
+        everything = list(found.look())
+        measured: list[Item] = []
+
+        def note(item: Item) -> Size:
+            measured.append(item)
+            return measure(item)
+
+        monkeypatch.setattr(of_session, "measure", note)
+        assert list(found.look(2, 4)) == everything[2:4]
+        assert measured == [seen.item for seen in everything[2:4]]
+        assert (found.count, list(found.look(6))) == (6, [])

@@ -12,6 +12,7 @@ import click
 
 from ask.commands.calls import PAGE, Map, take_caller
 from ask.commands.layout import RULE, count, lay_out_message, name_conversation
+from ask.exits import Failed
 from ask.terminal import strip_controls
 from ask.transcript import Message, Role, encode_message, read_content, read_item
 
@@ -31,29 +32,43 @@ def show_context(
     read_blob: Callable[[Any], str],
 ) -> None:
     """Print it, or the last `limit` items of it."""
-    first, items = read_context(client, found["id"])
-    start = 0 if limit is None else max(0, len(items) - limit)
+    first, items = read_context(client, found["id"], limit)
     if not as_json:
-        lines = [*lay_out_head(found, first), *lay_out_items(items[start:], start + 1)]
+        start = first["total"] - len(items) + 1
+        lines = [*lay_out_head(found, first), *lay_out_items(items, start)]
         click.echo(strip_controls("\n".join(lines)))
         return
     record = {name: found.get(name) for name in ("id", "title", "name")}
     numbers = ("model", "note", "tokens", "context_window", "budget", "healed")
     record |= {name: first.get(name) for name in numbers}
-    record["item_count"] = len(items)
-    record["items"] = [encode_item(item, read_blob) for item in items[start:]]
+    record["item_count"] = first["total"]
+    record["items"] = [encode_item(item, read_blob) for item in items]
     click.echo(json.dumps(record))
 
 
-def read_context(client: "Client", conversation_id: str) -> tuple[Map, list[Map]]:
-    """The first page, for what it says of the whole, and all items."""
-    asked = {"conversation_id": conversation_id, "limit": PAGE, **take_caller()}
-    first = page = client.call("conversation/context", asked)
+def read_context(
+    client: "Client", conversation_id: str, limit: int | None = None
+) -> tuple[Map, list[Map]]:
+    """A first page, for what it says of the whole, and all items, or the last `limit`."""
+    asked: Map = {"conversation_id": conversation_id, "limit": PAGE, **take_caller()}
+    first = page = _read_first(client, asked, limit)
     items: list[Map] = list(first["data"])
     while (cursor := page.get("next_cursor")) is not None:
         page = client.call("conversation/context", {**asked, "cursor": cursor})
         items += page["data"]
-    return first, items
+    return first, items if limit is None else items[-limit:]
+
+
+def _read_first(client: "Client", asked: Map, limit: int | None) -> Map:
+    """The page that it begins with; an older daemon has no other than the very first."""
+    if limit is None:
+        return client.call("conversation/context", asked)
+    try:
+        return client.call("conversation/context", {**asked, "last": limit})
+    except Failed as error:
+        if error.data.get("field") != "last":
+            raise
+        return client.call("conversation/context", asked)
 
 
 def lay_out_head(found: Map, first: Map) -> list[str]:

@@ -450,6 +450,7 @@ class ConversationContext:
     conversation_id: ConversationId
     cursor: Cursor = None
     limit: Limit = 200
+    last: Annotated[int | None, "without a cursor: begin with the last so many items"] = None
     env: Annotated[dict[str, str] | None, "the caller's variables, allow-listed"] = None
     secrets: Annotated[dict[str, str] | None, "the caller's provider keys; never stored"] = None
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from ask.protocol.frames import encode_notification
 from askd.errors import Busy
+from askd.server.contexts import ReadContext
 from askd.server.outbox import Outbox
 from askd.server.transfers import Export, Incoming
 from askd.server.uploads import Uploads
@@ -66,6 +67,8 @@ class Peer:
         read_blob: the digest and content that `blob/read` is in the middle of.
         export: the conversation that is being read as a file.
         incoming: the file that is being sent to be imported.
+        context: the next request that `conversation/context` is in the middle of.
+        displayed: the conversation that it has begun to read last.
     """
 
     client: str = "a client"
@@ -75,6 +78,8 @@ class Peer:
     read_blob: tuple[str, bytes] | None = None
     export: Export | None = None
     incoming: Incoming | None = None
+    context: ReadContext | None = None
+    displayed: str | None = None
     subscriptions: dict[str, Subscription] = field(default_factory=dict)
 
     def subscribe(self, session: LiveSession, *, interactive: bool) -> None:
@@ -111,4 +116,4 @@ class Peer:
         for conversation_id in list(self.subscriptions):
             self.unsubscribe(conversation_id)
         self.uploads.close()
-        self.read_blob = self.export = self.incoming = None
+        self.read_blob = self.export = self.incoming = self.context = None

@@ -4,8 +4,10 @@ It goes the way that a completion goes, by the same functions, and stops before
 anything is sent or any content beside the log is read.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from askd.core.calibration import UNKNOWN, Rates, estimate
 from askd.core.context import Context
 from askd.core.events import TurnOptions
 from askd.core.items import Item
@@ -33,17 +35,30 @@ class Preview:
 
     Attributes:
         context: of the turn that runs, else of the next in the queue, else of one to come.
+        shown: its items as the model will get them; blobs are still blobs.
         tokens: of the whole request, as far as the model's answers have taught; a little more
             than its items', for a request has a frame and tools.
-        items: those of the context; blobs are still blobs.
+        rates: what the model makes of a text, as far as was known then.
     """
 
     context: Context
+    shown: Sequence[Item]
     tokens: int
-    items: tuple[SeenItem, ...]
+    rates: Rates
     system_tokens: int
     model: Model | None
     note: str | None = None
+
+    @property
+    def count(self) -> int:
+        """How many items there are."""
+        return len(self.shown)
+
+    def look(self, start: int = 0, end: int | None = None) -> Iterator[SeenItem]:
+        """The items from one place to before another; each is measured when it is taken."""
+        pairs = zip(self.shown[start:end], self.context.items[start:end], strict=True)
+        for shown, item in pairs:
+            yield SeenItem(shown, estimate(measure(item), self.rates))
 
 
 async def preview(session: LiveSession, caller: Caller, means: Means) -> Preview:
@@ -64,16 +79,15 @@ async def preview(session: LiveSession, caller: Caller, means: Means) -> Preview
     shown = hide_images(context.items, model)
     # What was learned of a model holds also when it cannot be asked just now.
     name = (options.model or conversation.settings.model) if model is None else model.name
+    rates = UNKNOWN if name is None else means.rates.find(name)
     takes_tools = model is not None and model.manners.tools
     tools = list_tools(conversation, means.tools) if takes_tools else ()
     return Preview(
         context=context,
-        tokens=means.rates.estimate(name, context.measure(tools)),
-        items=tuple(
-            SeenItem(seen, means.rates.estimate(name, measure(item)))
-            for seen, item in zip(shown, context.items, strict=True)
-        ),
-        system_tokens=means.rates.estimate(name, measure_system(context.system)),
+        shown=shown,
+        tokens=estimate(context.measure(tools), rates),
+        rates=rates,
+        system_tokens=estimate(measure_system(context.system), rates),
         model=model,
         note=note,
     )

@@ -25,6 +25,7 @@ from ask.protocol.frames import (
     encode_response,
 )
 from ask.protocol.messages import METHODS, NOTIFICATIONS
+from ask.transcript import ROLES
 
 Map = dict[str, Any]
 NOW = 1_767_225_600.0  # a fixed clock: 2026-01-01 00:00 UTC
@@ -58,6 +59,7 @@ class FakeDaemon:
         hits: the rows of `conversation/search`, whatever is looked for.
         scrubbed: what `conversation/scrub` answers, one after the other.
         context: the items of `conversation/context`; `limits`, what else it says.
+        unknown: parameters that it does not know yet, for it is older than the client.
         pinned: ids of conversations.
         busy: those of conversations at work.
         backups: copies of the database by name, and the ids of conversations that each holds.
@@ -113,6 +115,7 @@ class FakeDaemon:
         self.terminals: dict[str, str] = {}
         self.live: set[str] = set()
         self.refusals: dict[str, Refusal] = {}
+        self.unknown: set[str] = set()
         self.boot_id = str(uuid.uuid4())
         self.answer: Callable[[str], list[str]] = lambda text: ["You said: ", text]
         self.after_turn: Callable[[], None] = lambda: None
@@ -268,11 +271,11 @@ class FakeDaemon:
             "title": None,
             "model": "fake/echo",
             "state": self._state(conversation_id),
-            "message_count": len([e for e in events if e["type"] == "item_added"]),
+            "message_count": sum(map(count_messages, events)),
             "last_seq": len(events),
             "created_at": events[0]["at"],
             "updated_at": events[-1]["at"],
-            "queued": 0,
+            "queued": len(self._find_turns(conversation_id)[1]),
             "ephemeral": self.ephemeral,
             "pinned": conversation_id in self.pinned,
         }
@@ -280,7 +283,29 @@ class FakeDaemon:
     def _state(self, conversation_id: str) -> str:
         if conversation_id in self.busy:
             return "working"
-        return "idle" if conversation_id in self.live else "stored"
+        if conversation_id not in self.live:
+            return "stored"
+        running, queued = self._find_turns(conversation_id)
+        return "working" if running or queued else "idle"
+
+    def _find_turns(self, conversation_id: str) -> tuple[list[str], list[str]]:
+        """The turns that have begun and are not over, and those that wait."""
+        running: list[str] = []
+        queued: list[str] = []
+        for event in self.events[conversation_id]:
+            match event["type"]:
+                case "prompt_accepted":
+                    queued.append(event["turn_id"])
+                case "turn_started" if event["turn_id"] in queued:
+                    queued.remove(event["turn_id"])
+                    running.append(event["turn_id"])
+                case "turn_finished":
+                    for turns in (running, queued):
+                        if event["turn_id"] in turns:
+                            turns.remove(event["turn_id"])
+                case _:
+                    continue
+        return running, queued
 
     # ---- the wire ------------------------------------------------------------
 
@@ -350,6 +375,8 @@ class FakeDaemon:
     ) -> tuple[Map, Callable[[], None] | None]:
         if method not in METHODS:
             raise Refusal("unknown_method", f"There is no method {method!r}.")
+        for name in set(params) & self.unknown:
+            raise Refusal("bad_params", f"there is no parameter {name!r}.", field=name)
         try:
             check_shape(METHODS[method].params, params)
         except AssertionError as error:
@@ -426,6 +453,7 @@ class FakeDaemon:
         page = events[: params.get("limit", 200)]
         if len(page) < len(events):
             return {"data": page, "next_after_seq": page[-1]["seq"], "live": []}
+        self.live.add(conversation_id)
         subscribers = self._subscribers.setdefault(conversation_id, [])
         if connection not in subscribers:
             subscribers.append(connection)
@@ -567,7 +595,8 @@ class FakeDaemon:
 
     def _conversation_context(self, params: Map) -> Map:
         self._known(params)
-        first = int(params.get("cursor") or 0)
+        newest = params.get("last") or len(self.context)
+        first = int(params.get("cursor") or max(0, len(self.context) - newest))
         last = first + params["limit"]
         return {
             "data": self.context[first:last],
@@ -726,6 +755,19 @@ class FakeDaemon:
         return {"conversation_id": None}
 
     _daemon_drain = _daemon_stop
+
+
+def count_messages(event: Map) -> int:
+    """How many messages an event is; a prompt that is taken back is one less."""
+    match event["type"]:
+        case "prompt_accepted":
+            return len(event["items"])
+        case "prompt_withdrawn":
+            return -1
+        case "item_added":
+            return int(event.get("status") != "superseded" and event["item"]["type"] in ROLES)
+        case _:
+            return 0
 
 
 def check_shape(shape: type, value: Mapping[str, Any]) -> None:

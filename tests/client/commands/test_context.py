@@ -4,6 +4,8 @@ import hashlib
 import json
 from typing import Any
 
+import pytest
+
 from tests.client.commands.conftest import Ask
 from tests.client.commands.fake_daemon import FakeDaemon
 
@@ -82,6 +84,22 @@ def test_the_last_items_keep_their_numbers(daemon: FakeDaemon, ask: Ask) -> None
     assert "[5] USER" in out
     assert "[4] TOOL" not in out
     assert "Items: 6 total" in out
+
+
+@pytest.mark.parametrize("unknown", [set[str](), {"last"}])
+def test_the_last_items_are_all_that_is_asked_for(
+    daemon: FakeDaemon, ask: Ask, unknown: set[str]
+) -> None:
+    daemon.create("work")
+    daemon.context = [{**ITEMS[1], "id": str(n)} for n in range(1000)]
+    daemon.unknown = unknown  # an older daemon answers with everything
+    record = json.loads(ask("history", "show", "work", "--context", "-n", "250", "--json").out)
+    assert [item["item_id"] for item in record["items"]] == [str(n) for n in range(750, 1000)]
+    assert record["item_count"] == 1000
+    assert len(daemon.called("conversation/context")) == (6 if unknown else 2)
+    out = ask("history", "show", "work", "--context", "-n", "1").out
+    assert [line for line in out.splitlines() if line.startswith("[")] == ["[1000] USER (8 tokens)"]
+    assert ask("history", "show", "work", "--context", "-n", "2000").out.count("USER") == 1000
 
 
 def test_all_pages_are_read(daemon: FakeDaemon, ask: Ask) -> None:

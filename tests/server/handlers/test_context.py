@@ -1,8 +1,13 @@
 """The next request over the wire: in pages of one moment, each item with its tokens."""
 
+from typing import Any
+
 import pytest
 
 from askd.server import wire
+from askd.server.handlers import context
+from askd.server.peer import Peer
+from askd.sessions.preview import Preview, preview
 from tests.fakes.house import ListedModels, PeerStream, Refused, open_server, prompt
 
 
@@ -13,6 +18,12 @@ async def begin(peer: PeerStream, *texts: str, system: str | None = None) -> str
         await peer.call("turn/start", prompt(text, target=target, follow=True))
         await peer.follow("turn_finished")
     return str(made["id"])
+
+
+def held(client: PeerStream) -> Peer:
+    """What the daemon holds for a client."""
+    assert client.connection is not None
+    return client.connection.peer
 
 
 async def test_items_tokens_window_and_model() -> None:
@@ -64,6 +75,72 @@ async def test_what_does_not_fit_a_message_comes_in_the_next(
                 break
             assert len(page["data"]) < 4
         assert len(seen) == page["total"] == 4
+
+
+async def test_a_preview_is_made_once_for_all_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+
+    async def count(*arguments: Any) -> Preview:
+        made.append(arguments)
+        return await preview(*arguments)
+
+    monkeypatch.setattr(context, "preview", count)
+    async with open_server() as server:
+        peer, other = await server.greet(), await server.greet()
+        id = await begin(peer, "one", "two", "three", system="Be brief.")
+        whole = (await peer.call("conversation/context", {"conversation_id": id}))["data"]
+        assert len(whole) == 7
+        asked: dict[str, Any] = {"conversation_id": id, "limit": 2}
+        pages = [await peer.call("conversation/context", asked)]
+        assert held(peer).context is not None
+        while (cursor := pages[-1]["next_cursor"]) is not None:
+            pages.append(await peer.call("conversation/context", {**asked, "cursor": cursor}))
+        assert [item for page in pages for item in page["data"]] == whole
+        assert len({page["tokens"] for page in pages}) == 1
+        assert len(made) == 2
+        assert held(peer).context is None
+        # Whoever did not begin, or is someone else, gets a page of the same moment too.
+        second = {**asked, "cursor": pages[0]["next_cursor"]}
+        assert (await other.call("conversation/context", second))["data"] == whole[2:4]
+        someone = {**second, "secrets": {"KEY": "k"}}
+        assert (await other.call("conversation/context", someone))["data"] == whole[2:4]
+        assert len(made) == 4
+        assert held(other).context is not None
+        held(other).leave()
+        assert held(other).context is None
+
+
+async def test_the_last_items_come_alone() -> None:
+    async with open_server() as server:
+        peer = await server.greet()
+        id = await begin(peer, "one", "two", system="Be brief.")
+        asked: dict[str, Any] = {"conversation_id": id, "limit": 2}
+        whole = (await peer.call("conversation/context", {"conversation_id": id}))["data"]
+        assert len(whole) == 5
+        for last in (1, 2, 3, 4, 5, 50):
+            page = await peer.call("conversation/context", {**asked, "last": last})
+            seen = page["data"]
+            while page["next_cursor"] is not None:
+                more = {**asked, "last": last, "cursor": page["next_cursor"]}
+                page = await peer.call("conversation/context", more)
+                seen += page["data"]
+            assert seen == whole[-last:]
+            assert page["total"] == 5
+        with pytest.raises(Refused, match="1 or more"):
+            await peer.call("conversation/context", {**asked, "last": 0})
+
+
+async def test_a_log_that_was_read_anew_is_previewed_anew() -> None:
+    async with open_server() as server:
+        peer = await server.greet()
+        id = await begin(peer, "one", "two")
+        asked: dict[str, Any] = {"conversation_id": id, "limit": 1}
+        first = await peer.call("conversation/context", asked)
+        before = held(peer).context
+        session = await server.house.sessions.get(id)
+        session.rebuild(await server.house.reader.load(id))
+        await peer.call("conversation/context", {**asked, "cursor": first["next_cursor"]})
+        assert held(peer).context is not before
 
 
 async def test_without_a_model_there_is_a_note() -> None:
