@@ -143,9 +143,7 @@ def test_a_stop_hands_the_job_back_and_costs_no_try(world: World) -> None:
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_killed_at_any_moment_each_conversation_has_its_title_once(
-    world: World, seed: int
-) -> None:
+def test_killed_at_any_moment_each_conversation_has_its_title_once(world: World, seed: int) -> None:
     moments = random.Random(seed)
     names = [f"talk{number}" for number in range(6)]
     for name in names:

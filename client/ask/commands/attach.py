@@ -8,6 +8,7 @@ detaches: turns go on, and what was typed before is answered.
 import select
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -15,9 +16,11 @@ import click
 
 from ask.commands.calls import (
     PAGE,
+    Map,
     conversation_argument,
     json_option,
     no_mentions_option,
+    read_tail,
     resolve,
     start_turn,
 )
@@ -28,6 +31,7 @@ from ask.fast.caller import make_key
 from ask.feed import Feed, Missed, News
 from ask.protocol import errors
 from ask.questions import Asker
+from ask.tails import holds_open_turns
 from ask.terminal import strip_controls
 from ask.typed import TypedLines
 
@@ -142,6 +146,7 @@ class Attached:
         self._feed = Feed()
         self._open_turns: set[str] = set()
         self._id: str | None = None
+        self._begun = False
 
     def run(self) -> None:
         """Follow until nobody wants to any more."""
@@ -181,9 +186,10 @@ class Attached:
             raise KeyboardInterrupt
 
     def _follow(self, client: "Client") -> None:
-        if self._id is None:
-            self._id = str(resolve(client, self._conversation)["id"])
-        self._subscribe(client)
+        if self._begun:
+            self._subscribe(client)
+        else:
+            self._begin(client)
         while not (self._until_idle and not self._open_turns):
             while self._lines:
                 self._send(client, self._lines.pop(0))
@@ -200,23 +206,50 @@ class Attached:
             elif typed is not None:
                 self._read_typed(typed)
 
-    def _subscribe(self, client: "Client") -> None:
-        """Read on from the last event that was seen, up to the present."""
-        found: list[News] = []
-        while True:
-            page = client.call(
-                "conversation/subscribe",
-                {
-                    "conversation_id": self._id,
-                    "after_seq": self._feed.seq,
-                    "limit": PAGE,
-                    "interactive": self._asker is not None and self._asker.can_answer,
-                },
+    def _begin(self, client: "Client") -> None:
+        """Show the past, as much of it as is wanted, and follow from there."""
+        found = resolve(client, self._id or self._conversation)
+        self._id = str(found["id"])
+        self._feed = Feed()
+        past: list[News] = []
+        if self._view.limit < found["message_count"]:
+            if found["state"] == "stored":
+                # Of a conversation that is not in memory nobody knows yet what goes on in it.
+                self._call_subscribe(client, found["last_seq"])
+                found = resolve(client, self._id)
+            tail = read_tail(
+                client,
+                found,
+                self._view.limit,
+                is_enough=lambda events: (
+                    holds_open_turns(events, found) and self._view.tells_enough(events)
+                ),
             )
+            self._feed = Feed(seq=tail[0]["seq"] - 1)
+            past = self._feed.take_page(tail)
+        self._subscribe(client, past)
+        self._begun = True
+
+    def _subscribe(self, client: "Client", past: Sequence[News] = ()) -> None:
+        """Read on from the last event that was seen, up to the present; `past` comes before."""
+        found = [*past]
+        while True:
+            page = self._call_subscribe(client, self._feed.seq)
             found += self._feed.take_page(page["data"], page["live"])
             if page.get("next_after_seq") is None:
                 break
         self._pass_on(found)
+
+    def _call_subscribe(self, client: "Client", after_seq: int) -> Map:
+        return client.call(
+            "conversation/subscribe",
+            {
+                "conversation_id": self._id,
+                "after_seq": after_seq,
+                "limit": PAGE,
+                "interactive": self._asker is not None and self._asker.can_answer,
+            },
+        )
 
     def _pass_on(self, found: list[News]) -> None:
         for news in found:

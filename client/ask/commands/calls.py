@@ -5,7 +5,7 @@ wire itself is `ask.connection`.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 Map = dict[str, Any]
 PAGE = 200
 """Conversations or events asked for at once; the daemon sends fewer if they are large."""
+EVENTS_OF_MESSAGE = 3
+"""A question and its answer are five events, a tool's call and its output three."""
 
 
 @contextmanager
@@ -121,15 +123,35 @@ def list_pages(
             return rows, page["total"]
 
 
-def read_events(client: "Client", conversation_id: str, *, after: int | None = 0) -> Iterator[Map]:
-    """Every event of a conversation that follows a seq, page by page."""
-    while after is not None:
+def read_events(
+    client: "Client", conversation_id: str, *, after: int | None = 0, until: int | None = None
+) -> Iterator[Map]:
+    """Every event of a conversation that follows a seq, page by page; `until`: up to this one."""
+    while after is not None and (until is None or after < until):
+        limit = PAGE if until is None else min(PAGE, until - after)
         page = client.call(
             "conversation/read",
-            {"conversation_id": conversation_id, "after_seq": after, "limit": PAGE},
+            {"conversation_id": conversation_id, "after_seq": after, "limit": limit},
         )
         yield from page["data"]
         after = page.get("next_after_seq")
+
+
+def read_tail(
+    client: "Client", found: Map, messages: int, *, is_enough: Callable[[Sequence[Map]], bool]
+) -> list[Map]:
+    """The last events of a conversation up to its summary's `last_seq`: as many as are enough.
+
+    As many as so many messages take, then twice as many, until they are enough or all.
+    """
+    tail: list[Map] = []
+    start = found["last_seq"]
+    size = max(PAGE, messages * EVENTS_OF_MESSAGE)
+    while start > 0 and not (tail and is_enough(tail)):
+        until, start = start, max(0, found["last_seq"] - size)
+        tail[:0] = read_events(client, found["id"], after=start, until=until)
+        size *= 2
+    return tail
 
 
 def take_caller(client: "Client | None" = None) -> Map:

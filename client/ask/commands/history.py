@@ -4,24 +4,29 @@ Listing and showing read and change nothing.
 """
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ask.commands import layout
 from ask.commands.calls import (
+    Map,
     complete_conversation,
     json_option,
     list_pages,
     open_client,
     read_events,
+    read_tail,
     resolve,
 )
 from ask.commands.context import show_context
 from ask.commands.help import Command, Example, Group
 from ask.protocol import errors
+from ask.tails import find_last_messages
 from ask.terminal import strip_controls
 from ask.transcript import (
+    Entry,
     Message,
     Unreadable,
     describe_blob,
@@ -114,9 +119,9 @@ def show_command(
                 read_blob=lambda part: _read_text(client, part),
             )
             return
-        entries = read_entries(read_events(client, found["id"]))
+        entries, total = _read_history(client, found, limit)
         if not as_json:
-            text = "\n".join(layout.lay_out_history(found, entries, limit))
+            text = "\n".join(layout.lay_out_history(found, entries, limit, total=total))
             click.echo(strip_controls(text))
             return
         messages = [each for each in entries if isinstance(each, Message)]
@@ -126,7 +131,7 @@ def show_command(
             "title": found.get("title"),
             "name": found.get("name"),
             "model": found.get("model"),
-            "message_count": len(messages),
+            "message_count": total,
             "messages": [
                 encode_message(each, read_content(each, lambda part: _read_text(client, part)))
                 for each in kept
@@ -138,6 +143,23 @@ def show_command(
             {"seq": each.seq, "type": each.of_type, "why": each.why} for each in unreadable
         ]
     click.echo(json.dumps(record))
+
+
+def _read_history(client: "Client", found: Map, limit: int | None) -> tuple[Sequence[Entry], int]:
+    """All that was said, or the last `limit` messages at the least; how many messages there are."""
+    if limit is not None and limit < found["message_count"]:
+
+        def is_enough(events: Sequence[Map]) -> bool:
+            return find_last_messages(events, limit) is not None
+
+        tail = read_tail(client, found, limit, is_enough=is_enough)
+        last = find_last_messages(tail, limit) if tail[0]["seq"] > 1 else None
+        if last is not None:
+            return last, found["message_count"]
+        entries = read_entries(tail)
+    else:
+        entries = read_entries(read_events(client, found["id"]))
+    return entries, sum(isinstance(each, Message) for each in entries)
 
 
 def _read_text(client: "Client", part: Any) -> str:

@@ -129,14 +129,17 @@ def lay_out_groups(summaries: Sequence[Summary], columns: int | None) -> list[st
     return lines
 
 
-def lay_out_history(summary: Summary, entries: Sequence[Entry], limit: int | None) -> list[str]:
+def lay_out_history(
+    summary: Summary, entries: Sequence[Entry], limit: int | None, *, total: int | None = None
+) -> list[str]:
     """A whole transcript, or its last `limit` messages with the indices of the whole.
 
-    Records that cannot be read stand where they were; they have no index, nor a place in
-    the limit.
+    `total`: the messages of the whole, of which the entries are the last. Records that
+    cannot be read stand where they were; they have no index, nor a place in the limit.
     """
-    total = sum(isinstance(entry, Message) for entry in entries)
-    unreadable = len(entries) - total
+    known = sum(isinstance(entry, Message) for entry in entries)
+    total = known if total is None else total
+    unreadable = len(entries) - known
     lines = [
         f"Conversation: {name_conversation(summary)}",
         f"ID: {summary['id']}",
@@ -149,7 +152,7 @@ def lay_out_history(summary: Summary, entries: Sequence[Entry], limit: int | Non
         lines.append(f"Showing: last {count(min(limit, total), 'message')}")
     lines.append(RULE)
     first = 0 if limit is None else max(0, total - limit)
-    index = 0
+    index = total - known
     for is_message, group in groupby(entries, key=lambda entry: isinstance(entry, Message)):
         if is_message:
             for message in cast("Iterable[Message]", group):

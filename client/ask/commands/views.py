@@ -6,24 +6,35 @@ sends nothing.
 
 import os
 import sys
+from collections.abc import Sequence
 from typing import Protocol
 
 import click
 
-from ask.commands.calls import Map, write_text
+from ask.commands.calls import write_text
 from ask.feed import News
 from ask.render import encode_record
 from ask.scene import Scene
+from ask.tails import is_first_start
 from ask.terminal import ControlFilter, strip_controls
 from ask.thoughts import Thoughts
-from ask.transcript import is_message
+from ask.transcript import Map, is_message
 
 ALL = sys.maxsize
 """As many messages as there are."""
 
 
 class View(Protocol):
-    """Where news is shown."""
+    """Where news is shown.
+
+    Attributes:
+        limit: how many of the messages that were said before are shown.
+    """
+
+    limit: int
+
+    def tells_enough(self, events: Sequence[Map]) -> bool:
+        """Whether all that is shown of a log is known from these events, its last."""
 
     def show(self, found: list[News]) -> None:
         """Write what is new."""
@@ -42,12 +53,23 @@ class TextView:
     """
 
     def __init__(self, limit: int) -> None:
-        self._limit = limit
+        self.limit = limit
         self._thoughts = Thoughts()
         self._scene = Scene()
         self._begun = False
         self._filter = ControlFilter()  # one for all: a sequence may be cut between deltas
         self._told: list[str] = []  # beside the scene; it waits for the end of a line
+
+    def tells_enough(self, events: Sequence[Map]) -> bool:
+        """Whether more than the last messages is in them, and the prompts of all these begin."""
+        scene = Scene()
+        said = [place for place, each in enumerate(events) if scene.show(News("event", each))]
+        if len(said) <= self.limit:  # of no more than that all is shown, from the very first
+            return False
+        first = said[-self.limit] if self.limit else len(events)
+        prompts = {each["turn_id"] for each in events if each["type"] == "prompt_accepted"}
+        starts = (each for each in events[first:] if is_first_start(each))
+        return all(each["turn_id"] in prompts for each in starts)
 
     def show(self, found: list[News]) -> None:
         """Write what is new."""
@@ -92,9 +114,9 @@ class TextView:
 
     def _cut(self, texts: list[tuple[str, str]]) -> list[tuple[str, str]]:
         said = [place for place, (method, text) in enumerate(texts) if method == "event" and text]
-        if len(said) <= self._limit:
+        if len(said) <= self.limit:
             return texts
-        first = said[-self._limit] if self._limit else len(texts)
+        first = said[-self.limit] if self.limit else len(texts)
         return [each for place, each in enumerate(texts) if place >= first or each[0] != "event"]
 
 
@@ -105,8 +127,12 @@ class JsonView:
     """
 
     def __init__(self, limit: int) -> None:
-        self._limit = limit
+        self.limit = limit
         self._begun = False
+
+    def tells_enough(self, events: Sequence[Map]) -> bool:
+        """Whether more than the last messages is in them."""
+        return len(find_said(events)) > self.limit
 
     def show(self, found: list[News]) -> None:
         """Write what is new."""
@@ -114,7 +140,7 @@ class JsonView:
             self._begun = True
             found = self._cut(found)
         for news in found:
-            record: Map = dict(news.fields)
+            record = dict(news.fields)
             if not is_event(news):
                 record = {"type": news.method, **record}
             write_text(encode_record(record) + "\n")
@@ -126,15 +152,22 @@ class JsonView:
         """Nothing: what a program should know is among the news."""
 
     def _cut(self, found: list[News]) -> list[News]:
-        events = [(place, each.fields) for place, each in enumerate(found) if is_event(each)]
-        gone = {each["turn_id"] for _, each in events if each["type"] == "prompt_withdrawn"}
-        said = [
-            place for place, each in events if is_message(each) and each.get("turn_id") not in gone
-        ]
-        if len(said) <= self._limit:
+        places = [place for place, each in enumerate(found) if is_event(each)]
+        said = [places[each] for each in find_said([found[place].fields for place in places])]
+        if len(said) <= self.limit:
             return found
-        first = said[-self._limit] if self._limit else len(found)
+        first = said[-self.limit] if self.limit else len(found)
         return [each for place, each in enumerate(found) if place >= first or not is_event(each)]
+
+
+def find_said(events: Sequence[Map]) -> list[int]:
+    """Where among events the messages are, those that were withdrawn left out."""
+    gone = {each["turn_id"] for each in events if each["type"] == "prompt_withdrawn"}
+    return [
+        place
+        for place, each in enumerate(events)
+        if is_message(each) and each.get("turn_id") not in gone
+    ]
 
 
 def is_event(news: News) -> bool:

@@ -13,6 +13,7 @@ import pytest
 
 from ask.commands import attach
 from ask.commands.attach import Count
+from ask.commands.calls import PAGE
 from ask.commands.views import ALL
 from tests.client.commands.conftest import Ask, Run
 from tests.client.commands.fake_daemon import FakeDaemon, Refusal
@@ -70,6 +71,67 @@ def test_the_tail_is_bounded_unless_all_is_wanted(daemon: FakeDaemon, ask: Ask) 
     assert ask("attach", "work", "--until-idle", "-n", "all").out.startswith("> q0\n")
     assert ask("attach", "work", "-n", "some").code == 2
     assert ask("attach", "nobody").code == 3
+
+
+def count_read(daemon: FakeDaemon) -> int:
+    """How many events the clients asked for at the most."""
+    methods = ("conversation/read", "conversation/subscribe")
+    pages = [params for method in methods for params in daemon.called(method)]
+    last = max(len(events) for events in daemon.events.values())
+    return sum(min(params["limit"], last - params["after_seq"]) for params in pages)
+
+
+@pytest.mark.parametrize("live", [True, False])
+def test_of_a_long_conversation_the_end_alone_is_read(
+    daemon: FakeDaemon, ask: Ask, live: bool
+) -> None:
+    conversation_id = daemon.create("work", live=live)
+    for number in range(500):
+        daemon.say(conversation_id, f"q{number}")
+    out = ask("attach", "work", "--until-idle").out
+    assert out == "".join(f"> q{n}\n\nYou said: q{n}\n\n" for n in range(495, 500))
+    assert count_read(daemon) == PAGE
+    daemon.calls.clear()
+    lines = ask("attach", "work", "--until-idle", "--json", "-n", "3").out.splitlines()
+    assert [json.loads(line) for line in lines] == daemon.events[conversation_id][-6:]
+    assert count_read(daemon) == PAGE
+    daemon.calls.clear()
+    assert ask("attach", "work", "--until-idle", "-n", "0").out == ""
+    assert count_read(daemon) == PAGE
+
+
+def test_what_waits_since_long_ago_is_followed_to_its_end(daemon: FakeDaemon, run: Run) -> None:
+    conversation_id = daemon.create("work", live=True)
+    daemon.say(conversation_id, "first")
+    waiting = daemon.accept(conversation_id, "since long ago")
+    for number in range(200):
+        daemon.say(conversation_id, f"q{number}")
+    watcher = run("attach", "work", "--until-idle", "-n", "1")
+    watcher.wait_for("You said: q199\n\n")
+    daemon.say(conversation_id, "since long ago", turn_id=waiting)
+    code, out = watcher.end()
+    assert code == 0
+    assert out == "You said: q199\n\n> since long ago\n\nYou said: since long ago\n\n"
+
+
+def test_nothing_of_the_past_still_shows_what_comes(daemon: FakeDaemon, run: Run) -> None:
+    conversation_id = daemon.create("work", live=True)
+    for number in range(100):
+        daemon.say(conversation_id, f"q{number}")
+    daemon.hold.clear()
+    reached = threading.Event()
+    daemon.holding = reached.set
+    turn = threading.Thread(target=daemon.say, args=(conversation_id, "now"))
+    turn.start()
+    assert reached.wait(LIMIT_S)
+    watcher = run("attach", "work", "-n", "0")
+    watcher.wait_for("You said: ")
+    daemon.hold.set()
+    turn.join()
+    daemon.say(conversation_id, "new")
+    watcher.wait_for("You said: new\n\n")
+    _, out = watcher.leave()
+    assert out == "You said: now\n\n> new\n\nYou said: new\n\n"
 
 
 def test_the_tail_is_as_bounded_in_json_when_that_is_said(daemon: FakeDaemon, ask: Ask) -> None:

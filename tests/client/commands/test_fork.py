@@ -11,7 +11,7 @@ def test_a_fork_prints_its_id_and_is_this_terminals_own(daemon: FakeDaemon, ask:
     daemon.say(source, "one")
     result = ask("fork", "work")
     made = result.out.strip()
-    assert (result.code, result.err) == (0, "Forked: work, 1 message.\n")
+    assert (result.code, result.err) == (0, "Forked: work, 2 messages.\n")
     assert made != source
     assert daemon.terminals == {"name:here": made}
     assert daemon.events[made][0]["forked_from"] == source

@@ -185,3 +185,20 @@ async def test_the_future_cannot_be_subscribed_to() -> None:
         assert (await peer.call("conversation/subscribe", {**ref, "after_seq": 2}))["data"] == []
         with pytest.raises(Refused, match="the last event is 2"):
             await peer.call("conversation/subscribe", {**ref, "after_seq": 3})
+
+
+async def test_whoever_begins_to_read_is_noted_once_wherever_that_is(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with open_server() as server:
+        peer = await server.greet()
+        first, second = await make(peer, 3), await make(peer, 1)
+        for id, after_seq in ((first, 2), (first, 1), (second, 0), (first, 3), (first, 0)):
+            params = {"conversation_id": id, "after_seq": after_seq}
+            with caplog.at_level("INFO"):
+                await peer.call("conversation/read", params)
+    noted = [each for each in caplog.messages if each.startswith("Displaying conversation")]
+    assert noted == [
+        f"Displaying conversation: id={id}, message_count={number}"
+        for id, number in ((first, 3), (second, 1), (first, 3), (first, 3))
+    ]

@@ -44,13 +44,14 @@ async def read(house: House, peer: Peer, params: ConversationRead) -> EventPage:
     )
     page = wire.cut_page(events)
     more = more or len(page) < len(events)
-    if params.after_seq == 0:
+    if params.after_seq == 0 or peer.displayed != params.conversation_id:
+        peer.displayed = params.conversation_id
         await _log_display(house, params.conversation_id)
     return EventPage(data=[fitted.value for fitted in page], next_after_seq=_last(page, more))
 
 
 async def _log_display(house: House, conversation_id: str) -> None:
-    """Once for a reader that begins at the beginning."""
+    """Once for a reader, wherever it begins."""
     if not log.isEnabledFor(logging.INFO):
         return
     live = house.sessions.find_live(conversation_id)
