@@ -43,6 +43,11 @@ class Terminal:
         self.screen += chunk.decode(errors="replace")
         return bool(chunk)
 
+    @property
+    def descriptor(self) -> int:
+        """What can be waited on for more to come."""
+        return self._master
+
     def wait_for(self, text: str) -> None:
         """Wait until the screen holds the text."""
         until = time.monotonic() + LIMIT_S
