@@ -326,7 +326,7 @@ class Jobs(RuleBasedStateMachine):
         assert set(self.rows()) == self.added
         self.crash()
         waiting = {id for id, (state, _) in self.rows().items() if state in WAITING_STATES}
-        self.clock += 1e9
+        self.clock = 1e12
         claimed = set()
         while (job := self.do(claim_job("last"))) is not None:
             claimed.add(job.fence.job_id)
