@@ -426,3 +426,37 @@ async def test_a_caller_who_hangs_up_at_any_moment_leaves_nothing_half_done() ->
         if done:
             break
     assert seen == {True, False}
+
+
+# ---- detached ----------------------------------------------------------------------------
+
+
+async def test_a_detached_prompt_is_a_job_from_its_acceptance_on() -> None:
+    async with open_room() as room:
+        options = TurnOptions(detach=True)
+        accepted = await room.ask("hi", key="k", options=options)
+        (write,) = [each for each in room.store.writes if each.key is not None]
+        (job,) = write.jobs
+        assert (job.id, job.kind, job.unique_key) == (accepted.turn_id, "turn", accepted.turn_id)
+        assert job.arguments == {
+            "conversation_id": accepted.session.id,
+            "turn_id": accepted.turn_id,
+        }
+        assert accepted.job_id == job.id
+        assert (await room.ask("hi", key="k", options=options)).job_id == job.id
+        await room.finish(accepted)
+        assert room.store.jobs[job.id].state == "completed"
+
+
+async def test_one_that_is_watched_is_none() -> None:
+    async with open_room() as room:
+        accepted = await room.ask("hi", key="k")
+        assert accepted.job_id is None
+        assert (await room.ask("hi", key="k")).job_id is None
+        assert not any(job.job.kind == "turn" for job in room.store.jobs.values())
+
+
+async def test_nothing_ephemeral_can_be_detached() -> None:
+    async with open_room() as room:
+        with pytest.raises(RequestError, match="cannot be ephemeral and detached"):
+            await room.ask("hi", options=TurnOptions(detach=True), ephemeral=True)

@@ -1,10 +1,12 @@
 """Turns that nobody watches: accepted, found again, and run to one end however often askd dies."""
 
 import json
+import operator
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -384,7 +386,7 @@ def test_what_was_running_at_five_deaths_is_given_up(own: World) -> None:
     job = detach(own, "HOLD:2")
     for attempt in range(1, 6):
         wait_stored(
-            own, f"SELECT attempt FROM jobs WHERE id = '{job}'", lambda n, a=attempt: n == a
+            own, f"SELECT attempt FROM jobs WHERE id = '{job}'", partial(operator.eq, attempt)
         )
         own.wait_saved("tok1")
         own.kill_daemon()
