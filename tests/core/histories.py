@@ -69,6 +69,7 @@ class History:
         self.bodies: list[Body] = [ConversationCreated("c")]
         self.running: str | None = None
         self._count = 0
+        self._changes = 0
 
     @property
     def conversation(self) -> Conversation:
@@ -134,14 +135,14 @@ class History:
         )
         if plan is None:
             return None
-        name = f"v{len(self.bodies)}"
+        name = self._name_change()
         return self._add(
             make_change(plan, summary, change_id=name, summary_id=f"{name}s", count=count_tokens)
         )
 
     def prune(self) -> ViewChanged | None:
         """Plan and carry out a pruning, if one is of use."""
-        name = f"v{len(self.bodies)}"
+        name = self._name_change()
         return self._add(
             plan_pruning(
                 self.conversation,
@@ -157,8 +158,12 @@ class History:
         """Take the last change back, if there is one."""
         last = self.conversation.views.find_undoable()
         if last is not None:
-            self.bodies.append(ViewChanged(f"v{len(self.bodies)}", "undo", restored=last.id))
+            self.bodies.append(ViewChanged(self._name_change(), "undo", restored=last.id))
         return last is not None
+
+    def _name_change(self) -> str:
+        self._changes += 1
+        return f"v{self._changes}"
 
     def _add(self, change: ViewChanged | None) -> ViewChanged | None:
         if change is not None:
@@ -183,7 +188,7 @@ class History:
         elif kind in ("pin", "unpin"):
             self._pin(kind, chance)
         elif kind == "clear":
-            self.bodies.append(ViewChanged(f"v{len(self.bodies)}", "clear"))
+            self.bodies.append(ViewChanged(self._name_change(), "clear"))
         elif kind == "compact":
             self.compact()
         elif kind == "prune":

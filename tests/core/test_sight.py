@@ -12,7 +12,7 @@ from askd.core.events import (
     ViewChanged,
 )
 from askd.core.items import AssistantMessage, Summary, Text, UserMessage
-from askd.core.sight import find_sight
+from askd.core.sight import CUT, find_sight
 from tests.core.turn_world import accept
 
 SUMMARY = Summary("s", "It was said.")
@@ -55,3 +55,11 @@ def test_the_asking_turn_is_seen_whole_though_the_view_was_cleared() -> None:
     it = tell(accept("t"), TurnStarted("t", 1), ViewChanged("c", "clear"))
     assert [item.id for item in find_sight(it, "t").items] == ["t.0"]
     assert find_sight(it, None).items == []
+
+
+def test_what_stands_whole_does_not_stand_cut_too() -> None:
+    cut = UserMessage(f"t.0{CUT}", (Text("x"),))
+    change = ViewChanged("v", "compact", "t", summary=SUMMARY, kept=(cut,))
+    assert find_sight(tell(*turn("t"), change), None).head == (cut, SUMMARY)
+    pinned = find_sight(tell(*turn("t"), change, ItemPinned("t.0")), None)
+    assert [item.id for item in pinned.items] == ["t.0", "s"]

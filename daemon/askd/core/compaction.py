@@ -34,7 +34,7 @@ from askd.core.items import (
 )
 from askd.core.outcome import Usage
 from askd.core.pairs import heal
-from askd.core.sight import SeenTurn, Sight, find_pinned, find_sight
+from askd.core.sight import CUT, SeenTurn, Sight, find_pinned, find_sight
 
 Count = Callable[[Sequence[Item]], int]
 """About how many tokens items are, for the model in question."""
@@ -189,7 +189,7 @@ def keep_messages(items: Sequence[Item], *, limit: int, count: Count) -> tuple[H
             continue
         size = count([item])
         if size > room:
-            cut = shorten_item(replace(item, id=f"{item.id}~"), room, count)
+            cut = shorten_item(replace(item, id=f"{item.id}{CUT}"), room, count)
             if isinstance(cut, UserMessage) and count([cut]) <= room:
                 kept.append(cut)
             break

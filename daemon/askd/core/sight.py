@@ -25,6 +25,9 @@ from askd.core.items import (
 )
 from askd.core.view import View
 
+CUT = "~"
+"""At the end of the id of a message that stands cut in place of the one that has the rest of it."""
+
 
 @dataclass(frozen=True, slots=True)
 class SeenTurn:
@@ -83,8 +86,8 @@ def find_sight(conversation: Conversation, turn_id: str | None) -> Sight:
     shown = {item.id for item in pinned}
     for turn in (*turns, *([asking] if asking is not None else [])):
         shown.update(item.id for item in turn.items)
-    # A message that was pinned since it was kept, or came back, is not said twice.
-    head = tuple(item for item in view.head if item.id not in shown)
+    # A message that was pinned since it was kept, or came back, is not said twice: not cut either.
+    head = tuple(i for i in view.head if shown.isdisjoint((i.id, i.id.rstrip(CUT))))
     return Sight(pinned=tuple(pinned), head=head, turns=tuple(turns), asking=asking)
 
 
