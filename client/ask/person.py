@@ -4,14 +4,15 @@ A question is shown on stderr, whatever else is quiet, and answered on standard 
 What was typed before it came is no answer to it; the end of the input is none either.
 """
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
-from ask.connection import Client, RpcError
+from ask.connection import Client
 from ask.fast.caller import say
 from ask.questions import Asker
 from ask.render import Screen
-from ask.terminal import strip_controls
+from ask.terminal import find_terminal
 from ask.typed import TypedLines
 
 STDIN = 0
@@ -22,7 +23,7 @@ class Person:
 
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
-        self._asker = Asker(self._write)
+        self._asker = Asker(self._write, terminal=find_terminal(os.environ))
         self._typed = TypedLines(STDIN)
 
     def _write(self, text: str) -> None:
@@ -35,8 +36,9 @@ class Person:
 
     def show(self) -> int | None:
         """Show what is asked; the descriptor that the answer comes on, None: there is none."""
-        if self._asker.show():
+        if self._asker.is_due:
             self._typed.forget()
+            self._asker.show()
         return self._typed.descriptor if self._asker.waits else None
 
     def read(self, client: Client) -> None:
@@ -44,9 +46,6 @@ class Person:
         if not self._asker.waits:
             return
         for line in self._typed.read():
-            try:
-                self._asker.answer(line, lambda params: client.call("question/answer", params))
-            except RpcError as error:
-                self._write(f"{strip_controls(error.message)}\n")
+            self._asker.answer(line, lambda params: client.call("question/answer", params))
         if self._typed.ended:
             self._asker.give_up()

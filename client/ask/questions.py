@@ -68,6 +68,20 @@ def read_choice(question: Question, line: str) -> str | None:
     return question.choices[place][0] if 0 <= place < len(question.choices) else None
 
 
+def tell_where(by: str) -> str:
+    """Where a question was answered, in brackets; nothing if it was at no terminal."""
+    kind, _, rest = by.partition(":")
+    match kind:
+        case "name":
+            return f" (in {rest})"
+        case "tty":
+            return f" (in {rest.split(':')[0]})"
+        case "tmux":
+            return f" (in the tmux pane {rest.rpartition(':')[2]})"
+        case _:
+            return ""
+
+
 @dataclass(slots=True)
 class Asker:
     """The questions of one conversation at one terminal, one after the other.
@@ -75,10 +89,12 @@ class Asker:
     Attributes:
         write: shows a text to the person.
         can_answer: what is typed here can be an answer; else questions are only shown.
+        terminal: who this terminal is, for the others to be told.
     """
 
     write: Callable[[str], None]
     can_answer: bool = True
+    terminal: str | None = None
     _open: dict[str, Question] = field(default_factory=dict)
     _shown: str | None = None
     _own: set[str] = field(default_factory=set)
@@ -99,7 +115,7 @@ class Asker:
             case "question_answered":
                 question = self._open.pop(str(event["question_id"]), None)
                 if question is not None:
-                    self._close(question, str(event.get("decision")))
+                    self._close(question, str(event.get("decision")), str(event.get("by")))
             case "turn_finished":
                 ended = [each for each in self._open.values() if each.turn_id == event["turn_id"]]
                 for question in ended:
@@ -108,15 +124,18 @@ class Asker:
             case _:
                 pass
 
-    def show(self) -> bool:
-        """Show the first open question, unless one is shown already; whether one was."""
-        question = self._current
-        if question is None or self._shown is not None:
-            return False
-        self._shown = question.question_id
-        self.write(lay_out_question(question))
-        self._ask(question)
-        return True
+    @property
+    def is_due(self) -> bool:
+        """Whether `show` has something to show."""
+        return self._shown is None and bool(self._open)
+
+    def show(self) -> None:
+        """Show the first open question, unless one is shown already."""
+        if self.is_due:
+            question = next(iter(self._open.values()))
+            self._shown = question.question_id
+            self.write(lay_out_question(question))
+            self._ask(question)
 
     def answer(self, line: str, send: Callable[[dict[str, Any]], object]) -> None:
         """Take a typed line as the answer to what is shown; what is no answer asks again.
@@ -125,7 +144,7 @@ class Asker:
             send: calls `question/answer` with these parameters.
 
         Raises:
-            Failed: it could not be sent; the question is still shown.
+            Failed: the daemon is gone. What else is wrong is shown, and it is asked again.
         """
         question = self._open.get(self._shown or "")
         if question is None:
@@ -136,21 +155,27 @@ class Asker:
             self._ask(question)
             return
         self._own.add(question.question_id)
+        params = {
+            "conversation_id": question.conversation_id,
+            "question_id": question.question_id,
+            "digest": question.digest,
+            "decision": decision,
+        }
+        if self.terminal is not None:
+            params["terminal"] = self.terminal
         try:
-            send(
-                {
-                    "conversation_id": question.conversation_id,
-                    "question_id": question.question_id,
-                    "digest": question.digest,
-                    "decision": decision,
-                }
-            )
+            send(params)
         except Failed as error:
             self._own.discard(question.question_id)
-            if error.data.get("reason") != "question_not_found":
-                self._ask(question)
-                raise
-            # Who was faster is told by the event.
+            match error.data.get("reason"):
+                case "no_daemon":
+                    self._shown = None  # shown again when there is one
+                    raise
+                case "question_not_found":
+                    return  # who was faster is told by the event
+                case _:
+                    self.write(f"{strip_controls(error.message)}\n")
+                    self._ask(question)
 
     def give_up(self) -> None:
         """Nobody types here any more: what is open stays so, for others."""
@@ -160,16 +185,12 @@ class Asker:
             self.write(f"{UNANSWERED.format(id=question.conversation_id[:8])}\n")
         self.can_answer = False
 
-    @property
-    def _current(self) -> Question | None:
-        return next(iter(self._open.values()), None)
-
     def _ask(self, question: Question) -> None:
         if self.can_answer:
             self.write(f"{strip_controls(question.prompt)} ")
             self._in_line = True
 
-    def _close(self, question: Question, decision: str | None) -> None:
+    def _close(self, question: Question, decision: str | None, by: str = "") -> None:
         """A question is not open any more; `decision` None: its turn ended."""
         if self._shown != question.question_id:
             return
@@ -181,7 +202,7 @@ class Asker:
             self.write("Nobody answered in time.\n")
             return
         label = dict(question.choices).get(decision, decision)
-        self.write(f"Answered elsewhere: {strip_controls(label)}\n")
+        self.write(strip_controls(f"Answered elsewhere: {label}{tell_where(by)}\n"))
 
     def _end_line(self) -> None:
         if self._in_line:

@@ -4,7 +4,7 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from ask.blobs import put_blob, read_blob
+from ask.blobs import put_blob, read_answer, read_blob
 from ask.connection import connect
 from ask.protocol.messages import BLOB_CHUNK_BYTES
 from tests.fakes.daemon import FakeDaemon
@@ -36,3 +36,18 @@ def test_a_blob_that_ends_too_early_is_no_endless_reading(lone_home: Path) -> No
     results = {"blob/read": lambda params: {"bytes": b"", "size": 5}}
     with FakeDaemon(lone_home, results=results), connect() as client:
         assert read_blob(client, "0") == b""
+
+
+def test_an_answer_that_is_stored_as_a_blob_is_read(lone_home: Path) -> None:
+    content = "large \u00fc".encode()
+    blob = {"type": "blob", "sha256": "0", "bytes": len(content), "media_type": "text/plain"}
+    picture = {"type": "blob", "sha256": "1", "bytes": 9, "media_type": "image/png"}
+    text = {"type": "text", "text": "small"}
+    item = {"type": "assistant_message", "id": "m", "parts": [text, blob, picture]}
+    results = {"blob/read": lambda params: {"bytes": content, "size": len(content)}}
+    with FakeDaemon(lone_home, results=results) as daemon, connect() as client:
+        found = read_answer(client, {"seq": 3, "item": item})
+        assert found["item"]["parts"] == [text, {"type": "text", "text": "large \u00fc"}, picture]
+        assert len(daemon.asked("blob/read")) == 1
+        for event in ({"seq": 1}, {"item": {**item, "parts": [text]}}, {"item": {"type": "x"}}):
+            assert read_answer(client, event) is event

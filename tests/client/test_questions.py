@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ask.connection import RpcError
-from ask.questions import Asker, lay_out_question, read_choice, read_question
+from ask.connection import ConnectionLost, RpcError
+from ask.exits import Failed
+from ask.questions import Asker, lay_out_question, read_choice, read_question, tell_where
 
 DETAIL: dict[str, Any] = {
     "text": "⚠️  Your conversation history is getting too large.\nChoose how you'd like to proceed:",
@@ -61,7 +62,7 @@ class Desk:
 
     shown: str = ""
     sent: list[dict[str, Any]] = field(default_factory=list)
-    refusal: RpcError | None = None
+    refusal: Failed | None = None
 
     def write(self, text: str) -> None:
         self.shown += text
@@ -86,9 +87,10 @@ def seat(*events: dict[str, Any], can_answer: bool = True) -> tuple[Desk, Asker]
 
 def test_it_is_shown_word_for_word_and_once() -> None:
     desk, asker = seat(asked())
-    assert asker.show()
+    asker.show()
     assert desk.take() == SHOWN + PROMPT
-    assert not asker.show()
+    assert not asker.is_due
+    asker.show()
     assert desk.take() == ""
     assert asker.waits
 
@@ -148,17 +150,30 @@ def test_an_answer_that_could_not_be_stored_is_asked_for_again() -> None:
     asker.show()
     desk.take()
     desk.refusal = RpcError(74, "The disk is full.", {"reason": "storage_failed"})
-    with pytest.raises(RpcError):
-        asker.answer("1", desk.send)
-    assert desk.take() == PROMPT
+    asker.answer("1", desk.send)
+    assert desk.take() == f"The disk is full.\n{PROMPT}"
     desk.refusal = None
     asker.answer("3", desk.send)
     assert [each["decision"] for each in desk.sent] == ["compact", "continue"]
 
 
+def test_an_answer_that_met_no_daemon_is_asked_for_anew() -> None:
+    desk, asker = seat(asked())
+    asker.show()
+    desk.take()
+    desk.refusal = ConnectionLost()
+    with pytest.raises(ConnectionLost):
+        asker.answer("1", desk.send)
+    assert (asker.is_due, asker.waits) == (True, False)
+    asker.take(answered())  # it had come in all the same: nobody is asked
+    assert not asker.is_due
+    assert desk.take() == ""
+
+
 def test_nobody_is_asked_what_was_answered_already() -> None:
     desk, asker = seat(asked(), answered())
-    assert not asker.show()
+    assert not asker.is_due
+    asker.show()
     assert desk.shown == ""
 
 
@@ -176,7 +191,9 @@ def test_a_turn_that_ends_takes_its_question_with_it() -> None:
     desk.take()
     asker.take({"type": "turn_finished", "turn_id": "t"})
     assert desk.take() == "\n"
-    assert asker.show()  # the next one
+    assert not asker.waits
+    assert asker.is_due  # the next one
+    asker.show()
     assert asker.waits
 
 
@@ -228,3 +245,32 @@ def test_only_numbers_of_choices_are_decisions(line: str) -> None:
     decision = read_choice(question, line)
     expected = {"1": "compact", "2": "reset", "3": "continue"}
     assert decision == expected.get(line.strip().lstrip("0") if line.strip().isascii() else "")
+
+
+@pytest.mark.parametrize(
+    ("by", "where"),
+    [
+        ("tty:/dev/pts/3:1234:567", " (in /dev/pts/3)"),
+        ("tmux:/tmp/tmux-0/default,17:%4", " (in the tmux pane %4)"),
+        ("name:left screen", " (in left screen)"),
+        ("expiry", ""),
+        ("ask", ""),
+        ("", ""),
+    ],
+)
+def test_where_it_was_answered_is_said_as_people_call_it(by: str, where: str) -> None:
+    assert tell_where(by) == where
+    desk, asker = seat(asked())
+    asker.show()
+    desk.take()
+    asker.take({**answered(), "by": by})
+    said = "Answered elsewhere: Reset - Clear the history and start fresh"
+    assert desk.take() == f"\n{said}{where}\n"
+
+
+def test_an_answer_says_which_terminal_it_comes_from() -> None:
+    desk, asker = seat(asked())
+    asker.terminal = "tty:/dev/pts/9:1:2"
+    asker.show()
+    asker.answer("1", desk.send)
+    assert desk.sent[0]["terminal"] == "tty:/dev/pts/9:1:2"

@@ -32,7 +32,8 @@ EXIT_CODES: dict[int, str] = {
     CREDENTIALS: "no or wrong credentials, or no provider",
     RATE_LIMITED: "rate limited",
     APPROVAL_NEEDED: "an approval was needed and could not be asked for",
-    OVERFLOW: "the conversation or the prompt does not fit the model's window",
+    OVERFLOW: "the conversation or the prompt does not fit the model's window, and compacting did "
+    "not help, or what to do had to be asked and could not be",
     BUSY: "the conversation is busy",
     CUT: "the answer was cut by a length limit",
     NO_DAEMON: "no daemon, or one that speaks another protocol",

@@ -290,6 +290,26 @@ def test_everything_unusual(
     assert (carried.unsaved is not None) == (script is unsaved)
 
 
+def test_a_question_needs_a_person_or_nobody_is_asked(
+    lone_home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The long way asks; it gets the question again, for its seq was not passed."""
+
+    def ask(stage: Stage) -> None:
+        stage.start()
+        stage.event("question_asked", question_id="q", kind="overflow", digest="d", detail={})
+        stage.say_whole("done")
+        stage.finish()
+
+    with FakeDaemon(lone_home, ask, ask):
+        assert run("-q", "hi") == 0
+        assert capfd.readouterr().out == "done\n"
+        monkeypatch.setattr("ask.fast.caller.is_interactive", lambda: True)
+        carried = carried_from(run("-q", "hi"))
+    assert carried.answer is not None
+    assert (carried.answer.started, carried.answer.ended) == (True, None)
+
+
 def test_signals_are_given_back_to_the_long_way(lone_home: Path) -> None:
     before = signal.getsignal(signal.SIGINT)
     assert isinstance(run("hi"), Carried)
