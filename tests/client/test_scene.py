@@ -164,6 +164,12 @@ def test_an_unsaved_turn_is_said() -> None:
     assert play(News("progress", {"text": "loading"})) == ""
 
 
+def test_what_was_decided_of_an_overflow_is_said() -> None:
+    fields = {"kind": "overflow", "text": "Clearing conversation history..."}
+    shown = play(delta("x"), News("progress", fields))
+    assert shown == "x\n* Clearing conversation history...\n\n"
+
+
 def test_attachments_of_a_prompt_are_named_not_shown() -> None:
     item = {
         "type": "user_message",

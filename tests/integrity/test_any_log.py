@@ -94,10 +94,12 @@ MEETING: st.SearchStrategy[Item] = st.one_of(
 CHANGES = st.builds(
     ViewChanged,
     st.sampled_from(["v1", "v2", "v3"]),
-    st.sampled_from(["prune", "compact", "clear", "undo"]),
+    st.sampled_from(["prune", "compact", "clear", "undo", "shorten"]),
     through_turn=st.none() | TURN_IDS,
     dropped_items=st.lists(ITEM_IDS, max_size=2).map(tuple),
     restored=st.none() | st.sampled_from(["v1", "v2"]),
+    # Of any item, whatever it is in this log, and of any call.
+    shortened=st.lists(OUTPUTS, max_size=2).map(tuple),
 )
 STATUSES = st.sampled_from(["complete", "complete", "interrupted", "superseded"])
 ADDED = st.builds(ItemAdded, TURN_IDS, MEETING, st.integers(1, 3), STATUSES)

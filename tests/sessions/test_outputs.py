@@ -297,6 +297,33 @@ async def test_asking_without_a_terminal_fails_with_7() -> None:
         await check_log(room.store, accepted.session.id)
 
 
+async def test_a_daemon_that_ends_at_any_moment_costs_no_question_and_no_answer() -> None:
+    """A detached turn whose tool may run again; a person decides, in whichever daemon."""
+    options = TurnOptions(detach=True, overflow="ask")
+    asked = 0
+    for moment in range(60):
+        store, tool = FakeStore(), Dump(effects=False)
+        async with dumped(tool, store=store, options=options) as (_, accepted, _):
+            for _ in range(moment):
+                await trio.lowlevel.checkpoint()
+        models = ScriptedModels(dump_once, window=WINDOW, reserved=RESERVED)
+        async with open_room(store=store, models=models, tools=[tool], context=BY_HAND) as room:
+            session = await room.sessions.get(accepted.session.id)
+            await trio.testing.wait_all_tasks_blocked()
+            record = session.conversation.turns[accepted.turn_id]
+            assert isinstance(record.last, QuestionAsked)
+            await answer(session, record.last, "reset")
+            assert (await session.wait_finished(accepted.turn_id)).code == DONE
+            (seen,) = outputs_of(models.requests[-1])
+            assert join_text(seen.parts).startswith("[This output is left out")
+            await check_log(store, session.id)
+            events = await store.load(session.id)
+            questions = [each for each in events if isinstance(each.body, QuestionAsked)]
+            assert len(questions) == 1
+            asked += tool.ran == 1
+    assert asked > 10
+
+
 # ---- reading on ----------------------------------------------------------------------
 
 

@@ -201,7 +201,12 @@ class Completion:
             overhead=self._means.rates.estimate(setting.model.name, frame),
         )
         await fit_outputs(
-            session, setting.turn_id, reading, options=setting.options, report=setting.report
+            session,
+            setting.turn_id,
+            reading,
+            options=setting.options,
+            report=setting.report,
+            started=self._may_speak,
         )
 
     async def _stream(self, request: ModelRequest) -> None:

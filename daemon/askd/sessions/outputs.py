@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import trio
+
 from askd.core import outputs
 from askd.core.conversation import Conversation
 from askd.core.events import TurnOptions, ViewChanged
@@ -96,14 +98,19 @@ async def fit_outputs(
     *,
     options: TurnOptions,
     report: Report,
+    started: trio.Event,
 ) -> None:
     """Decide what is seen of the latest outputs, as far as they are too large.
+
+    Args:
+        started: set when the turn's start is committed; nothing is asked or changed before.
 
     Raises:
         TooLarge, Parked, StorageFailed: as `decide_overflow`, of one of them.
     """
     model, means = reading.model, reading.means
     for output, cap in find_large(session.conversation, turn_id, reading):
+        await started.wait()
         tokens = reading.count([output])
         excess = Excess(subject=output.id, tokens=tokens, model=model, tool=output.name)
         decision = await decide_overflow(

@@ -46,6 +46,7 @@ def wishes(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Wish, Carried | None]]
         (["--max-output-tokens", "5", "hi"], {"max_output_tokens": 5, "words": ("hi",)}),
         (["--stop", "END", "--stop", "-"], {"stop": ("END", "-")}),
         (["--effort", "minimal"], {"effort": "minimal"}),
+        (["--overflow", "reset"], {"overflow": "reset"}),
         (["--no-mentions", "@x"], {"no_mentions": True, "words": ("@x",)}),
     ],
 )
