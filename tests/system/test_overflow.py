@@ -157,7 +157,7 @@ def test_a_second_terminal_answers_and_the_first_hears_it(full: World) -> None:
     second.type("2\n")
     second.wait_for("Clearing conversation history...")
     first.wait_for(
-        "\r\nAnswered elsewhere: Reset - Clear the history and start fresh\r\n"
+        "\r\nAnswered elsewhere: Reset - Clear the history and start fresh (in test-terminal)\r\n"
         "Clearing conversation history...\r\n"
     )
     first.wait_for("done")

@@ -5,6 +5,7 @@ is typed is a prompt of its own. Leaving (Ctrl-C, Ctrl-D, a closed terminal) onl
 detaches: turns go on, and what was typed before is answered.
 """
 
+import os
 import select
 import sys
 import time
@@ -32,7 +33,7 @@ from ask.feed import Feed, Missed, News
 from ask.protocol import errors
 from ask.questions import Asker
 from ask.tails import holds_open_turns
-from ask.terminal import strip_controls
+from ask.terminal import find_terminal, strip_controls
 from ask.typed import TypedLines
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def attach_command(
         conversation,
         view,
         typed=typed,
-        asker=None if as_json else Asker(view.tell, can_answer=typed is not None),
+        asker=None if as_json else make_asker(view, can_answer=typed is not None),
         until_idle=until_idle,
         mentions=not no_mentions,
     )
@@ -116,6 +117,11 @@ def attach_command(
         view.end_line()
         click.echo("[detached]", err=True)
     return DONE
+
+
+def make_asker(view: View, *, can_answer: bool) -> Asker:
+    """Whoever shows the questions of an attached terminal."""
+    return Asker(view.tell, can_answer=can_answer, terminal=find_terminal(os.environ))
 
 
 class Attached:

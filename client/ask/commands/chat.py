@@ -125,7 +125,7 @@ class Chat:
         self.conversation_id: str | None = None if found is None else str(found["id"])
         self._options = options
         self._meanwhile = Meanwhile()
-        self._asker = Asker(write_text)
+        self._asker = Asker(write_text, terminal=find_terminal(os.environ))
         self._known = found is None  # what was said before the chat is not shown
         self._keeps_notices: bool | None = None
         self.interactive = sys.stdin.isatty()
