@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askd.core.conversation import fold
-from askd.core.events import ConversationCreated, Event, ItemAdded, TurnStarted
+from askd.core.events import Body, ConversationCreated, Event, ItemAdded, TurnStarted
 from askd.core.items import (
     AssistantMessage,
     Blob,
@@ -82,7 +82,7 @@ def test_what_is_cut_to_it_fits(sizes: list[int], budget: int, rest: int) -> Non
 
 
 def record_of(*items: Item) -> list[ToolOutput]:
-    bodies = [ConversationCreated("c"), accept("t"), TurnStarted("t", 1)]
+    bodies: list[Body] = [ConversationCreated("c"), accept("t"), TurnStarted("t", 1)]
     bodies += [ItemAdded("t", item, 1) for item in items]
     events = [Event("c", seq, 0.0, body) for seq, body in enumerate(bodies, start=1)]
     return find_latest(fold("c", events).turns["t"])
@@ -110,7 +110,7 @@ def test_what_has_no_text_is_left_as_it_is() -> None:
 def test_earlier_exchanges_can_leave_and_the_latest_cannot() -> None:
     prompt, steered = UserMessage("u", (Text("go"),)), UserMessage("v", (Text("on"),))
     first, last = AssistantMessage("m1", (Text("1"),)), AssistantMessage("m2", (Text("2"),))
-    items = [prompt, first, make_output("a"), steered, last, make_output("b", id="o2")]
+    items: list[Item] = [prompt, first, make_output("a"), steered, last, make_output("b", id="o2")]
     assert find_fixed(items) == [prompt, steered, last]
     assert find_fixed([prompt]) == [prompt]
 
