@@ -53,7 +53,8 @@ HOPELESS = "Cannot compact: history too large even after truncation"
 
 RESET_NOTE = (
     "The conversation before this message was cleared because it had become too large: about "
-    "{tokens} tokens, of {window} that fit. Nothing of it can be seen any more."
+    "{tokens} tokens, of {window} that fit. Nothing of it can be seen any more; ask for what you "
+    "need of it."
 )
 """What a model reads in place of what was cleared."""
 
