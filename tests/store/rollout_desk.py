@@ -147,7 +147,7 @@ class Desk:
 
     def behind(self) -> list[str]:
         """Whose file is to be seen to."""
-        found, after = self.copies.find_behind("")
+        found, after = self.copies.find_behind(rollouts.START)
         while after is not None:
             more, after = self.copies.find_behind(after)
             found += more

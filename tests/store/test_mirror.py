@@ -23,7 +23,8 @@ from askd.store import rollout_files, rollouts
 from askd.store.batch import Done
 from askd.store.mirror import OFFSETS_S, Mirror, MirrorStatus
 from askd.store.queries import Reader
-from askd.store.rollout_copies import Copies
+from askd.store.rollout_copies import Copies, Step
+from askd.store.rollouts import Place
 from askd.store.trouble import RETRY_S
 from askd.store.writer import Writer
 from tests.store.builders import Clock, add, answer, create, finish, note, prompt
@@ -42,6 +43,7 @@ class World:
     mirror: Mirror
     reader: Reader
     scope: trio.CancelScope
+    clock: Clock
 
     @property
     def directory(self) -> Path:
@@ -82,10 +84,11 @@ async def open_world(
     """Ended at once when the block is, as by a kill: what is not written is not written."""
     heard: list[Callable[..., None]] = []
     database = home / "ask.db"
+    clock = Clock()
     writer = Writer(
         database,
         observe=lambda events: heard[0](events),
-        now=Clock(),
+        now=clock,
         boot_id="b",
         rewritten=lambda: mirror.look(),
     )
@@ -97,7 +100,7 @@ async def open_world(
         await storage.start(writer.run)
         async with trio.open_nursery() as rooms:
             await rooms.start(mirror.run)
-            yield World(home, writer, mirror, reader, rooms.cancel_scope)
+            yield World(home, writer, mirror, reader, rooms.cancel_scope, clock)
             rooms.cancel_scope.cancel()
         reader.close()
         await writer.close()
@@ -163,10 +166,52 @@ async def test_a_start_brings_up_what_is_behind(tmp_path: Path) -> None:
         await world.check("c2", "c3")
 
 
-def find_one_by_one(self: Any, after_id: str) -> tuple[list[str], str | None]:
-    found, more = rollouts.list_rollouts(self._connect(), after_id=after_id, limit=1)
-    ids = [each.conversation_id for each in found]
-    return ids, ids[-1] if more else None
+def find_one_by_one(self: Any, after: Place) -> tuple[list[str], Place | None]:
+    found, place = rollouts.list_rollouts(self._connect(), after=after, limit=1)
+    return [each.conversation_id for each in found], place
+
+
+async def test_what_is_behind_is_brought_up_from_the_newest_on(tmp_path: Path) -> None:
+    ids = [f"c{number}" for number in range(5)]
+    async with open_world(tmp_path, enabled=False) as world:
+        for id in ids:
+            await world.turn(id, "t")
+        for id in ("c3", "c0", "c1"):
+            world.clock.at += 60
+            await world.turn(id, "u")
+    advanced: list[str] = []
+    advance = Copies.advance
+
+    def note(self: Copies, conversation_id: str) -> Step:
+        advanced.append(conversation_id)
+        return advance(self, conversation_id)
+
+    with (
+        patch.object(Copies, "advance", note),
+        patch.object(Copies, "find_behind", find_one_by_one),
+    ):
+        async with open_world(tmp_path) as world:
+            await world.mirror.settle()
+            await world.check(*ids)
+    assert list(dict.fromkeys(advanced)) == ["c1", "c0", "c3", "c4", "c2"]
+
+
+async def test_the_end_leaves_what_was_behind_to_the_next_start(tmp_path: Path) -> None:
+    ids = [f"c{number}" for number in range(30)]
+    async with open_world(tmp_path, enabled=False) as world:
+        for id in ids:
+            await world.turn(id, "t")
+    with patch.object(Copies, "find_behind", find_one_by_one):
+        async with open_world(tmp_path) as world:
+            await wait_until(world.path(ids[-1]).exists)
+            await world.turn(ids[0], "u")
+            await world.mirror.finish()
+            await world.check(ids[0])
+            assert (await world.status()).behind > 0
+            assert world.mirror._copies.ahead() == {}
+    async with open_world(tmp_path) as world:
+        await world.mirror.settle()
+        await world.check(*ids)
 
 
 async def test_the_table_hears_of_files_now_and_then_and_not_each_time(

@@ -443,7 +443,7 @@ def test_what_is_remembered_is_bounded_and_what_is_forgotten_is_found_again(desk
         assert list(desk.copies._copies) == ["c0"]
     for id in ids:
         desk.check(id)
-    assert desk.behind() == ids
+    assert desk.behind() == ids[::-1]  # the last updated first
 
 
 def test_a_file_that_is_none_is_trouble_and_is_not_touched(desk: Desk) -> None:

@@ -113,13 +113,15 @@ def test_conversations_are_listed_with_their_rows_and_counted(table: Any) -> Non
     before = RolloutRow("two", 0, -2)
     offset = Offset(conversation_id="b", before=before, seq=2, bytes=9)
     do(table, rollouts.save_offsets([offset]))
-    found, more = rollouts.list_rollouts(table, after_id="", limit=2)
-    assert more
+    table.execute("UPDATE conversations SET updated_at = 5.0 WHERE id = 'b'")
+    found, place = rollouts.list_rollouts(table, after=rollouts.START, limit=2)
+    assert [each.conversation_id for each in found] == ["b", "c"]  # the last updated first
+    assert found[1].row is None
+    assert place is not None
+    found, place = rollouts.list_rollouts(table, after=place, limit=2)
     row = RolloutRow("one", 0, -1)
-    assert found[0] == Listed(conversation_id="a", created_at=1.0, last_seq=2, row=row)
-    found, more = rollouts.list_rollouts(table, after_id="b", limit=2)
-    assert not more
-    assert [(each.conversation_id, each.row) for each in found] == [("c", None)]
+    assert found == [Listed(conversation_id="a", created_at=1.0, last_seq=2, row=row)]
+    assert place is None
     assert rollouts.count_mirrored(table, {}) == (1, 2)
     assert rollouts.count_mirrored(table, {"a": 1, "b": 2, "gone": 5}) == (1, 2)
     assert rollouts.count_mirrored(table, {"a": 2}) == (2, 1)

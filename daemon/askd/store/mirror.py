@@ -32,6 +32,7 @@ from askd.store import rollouts
 from askd.store.batch import Change
 from askd.store.database import open_readonly
 from askd.store.rollout_copies import Advanced, Ask, Copies
+from askd.store.rollouts import Place
 from askd.store.trouble import Trouble
 
 T = TypeVar("T")
@@ -89,7 +90,8 @@ class Mirror:
         self._waiters: list[trio.Event] = []
         self._due: dict[str, None] = {}
         self._later: deque[str] = deque()
-        self._sweep_from: str | None = None
+        self._behind: deque[str] = deque()
+        self._sweep_from: Place | None = None
         self._must_remove = self._must_look = True
         self._flush_at = math.inf
         self._can_flush = True
@@ -137,7 +139,12 @@ class Mirror:
         await waiter.wait()
 
     async def finish(self) -> None:
-        """The same before the daemon ends, but not for long: the next start does the rest."""
+        """The same before the daemon ends, but not for long: the next start does the rest.
+
+        What was behind before the last turns, such as all of a store that had no files yet, is
+        left to it at once.
+        """
+        self._leave_behind()
         with trio.move_on_after(FINISH_S):
             await self.settle()
 
@@ -190,7 +197,7 @@ class Mirror:
         if not self._enabled:
             self._due.clear()
             self._later.clear()
-            self._sweep_from = None
+            self._leave_behind()
         if self._must_remove:
             self._must_remove = False
             await self._try(self._remove)
@@ -202,9 +209,10 @@ class Mirror:
         elif self._due:
             conversation_id = next(iter(self._due))
             del self._due[conversation_id]
-            await self._try(partial(self._advance, conversation_id))
-        elif self._later:
-            await self._try(partial(self._advance, self._later.popleft(), is_late=True))
+            await self._try(partial(self._advance, conversation_id, rest=self._later))
+        elif self._later or self._behind:
+            late = self._later or self._behind
+            await self._try(partial(self._advance, late.popleft(), rest=late, is_late=True))
         elif self._sweep_from is not None:
             await self._try(self._sweep)
         else:
@@ -212,8 +220,10 @@ class Mirror:
             return False
         return True
 
-    async def _advance(self, conversation_id: str, *, is_late: bool = False) -> None:
-        """Write a page of one conversation."""
+    async def _advance(
+        self, conversation_id: str, *, rest: deque[str], is_late: bool = False
+    ) -> None:
+        """Write a page of one conversation; if that is not all, it is put with the `rest`."""
         began = trio.current_time()
         step = await self._in_thread(partial(self._copies.advance, conversation_id))
         if isinstance(step, Ask):
@@ -223,7 +233,7 @@ class Mirror:
         self._failures = 0
         is_whole = isinstance(step, Advanced) and not step.more
         if not is_whole:
-            self._later.appendleft(conversation_id)
+            rest.appendleft(conversation_id)
         if self._flush_at == math.inf and self._copies.ahead():
             self._flush_at = trio.current_time() + OFFSETS_S
         if (is_late or not is_whole) and not self._waiters:
@@ -233,11 +243,11 @@ class Mirror:
         """Find some that are behind."""
         assert self._sweep_from is not None
         # Taken first: one that begins anew meanwhile must not be lost.
-        after_id, self._sweep_from = self._sweep_from, None
-        ids, next_id = await self._in_thread(partial(self._copies.find_behind, after_id))
-        self._later.extend(ids)
+        after, self._sweep_from = self._sweep_from, None
+        ids, place = await self._in_thread(partial(self._copies.find_behind, after))
+        self._behind.extend(ids)
         if self._sweep_from is None:
-            self._sweep_from = next_id
+            self._sweep_from = place
 
     async def _remove(self) -> None:
         """Remove what is to go."""
@@ -262,7 +272,7 @@ class Mirror:
         if not ahead or not self._can_flush:
             self._flush_at = math.inf
             return False
-        is_idle = not (self._due or self._later or self._sweep_from is not None)
+        is_idle = not (self._due or self._later or self._behind or self._sweep_from)
         return (
             ahead >= OFFSETS_DUE
             or trio.current_time() >= self._flush_at
@@ -282,9 +292,14 @@ class Mirror:
         self._can_flush = True
 
     def _begin_sweep(self) -> None:
-        self._sweep_from = ""
+        self._sweep_from = rollouts.START
         self._failures = 0
         self._trouble.begin()
+
+    def _leave_behind(self) -> None:
+        """Do not look for what is behind any further."""
+        self._behind.clear()
+        self._sweep_from = None
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         # A disk that does not answer must not keep the daemon from its end.
@@ -301,7 +316,7 @@ class Mirror:
         self._failures += 1
         if self._failures >= FAILURES_MAX:
             self._later.clear()
-            self._sweep_from = None
+            self._leave_behind()
         self._trouble.note(error, self._copies.directory)
 
 

@@ -22,7 +22,7 @@ from askd.store.database import open_readonly
 from askd.store.projection import ConversationRow
 from askd.store.rollout_files import Diverged, Overtaken
 from askd.store.rollout_pages import Copy, recall_page, write_page
-from askd.store.rollouts import Listed, Offset, Removal, RolloutRow
+from askd.store.rollouts import Listed, Offset, Place, Removal, RolloutRow
 
 COPIES_KEPT = 64
 """Files whose state is remembered: more conversations are seldom at work at once."""
@@ -184,15 +184,14 @@ class Copies:
         """Where the file lies that a row names."""
         return self._data / stored
 
-    def find_behind(self, after_id: str) -> tuple[list[str], str | None]:
-        """Conversations whose file is to be seen to, and the id to go on from; None: that is all.
+    def find_behind(self, after: Place) -> tuple[list[str], Place | None]:
+        """Conversations whose file is to be seen to, and where to go on; None: that is all.
 
-        Those whose file is up to date are among them if it is not there, or shorter than it was.
+        The last updated come first: theirs are the files that somebody may want today. Those whose file is up to date are among them if it is not there, or shorter than it was.
         """
         connection = self._connect()
-        found, more = rollouts.list_rollouts(connection, after_id=after_id, limit=LISTED)
-        ids = [each.conversation_id for each in found if not self._is_mirrored(each)]
-        return ids, found[-1].conversation_id if more else None
+        found, place = rollouts.list_rollouts(connection, after=after, limit=LISTED)
+        return [each.conversation_id for each in found if not self._is_mirrored(each)], place
 
     def _is_mirrored(self, each: Listed) -> bool:
         row = each.row

@@ -9,6 +9,7 @@ anew. No file is opened here.
 """
 
 import hashlib
+import math
 import re
 import sqlite3
 from collections.abc import Mapping, Sequence
@@ -19,6 +20,10 @@ from pathlib import Path
 from askd.core.rollout_lines import LAST_TIME
 from askd.store.batch import Change, Done
 
+Place = tuple[float, str]
+"""Of a conversation in the order of updates: when it was updated, and its id."""
+START: Place = (math.inf, "")
+"""Before the one that was updated last."""
 PLAIN_ID = re.compile(r"[0-9A-Za-z-]{1,64}")
 """What may stand in a file's name as it is; every id that the daemon makes does."""
 
@@ -87,13 +92,15 @@ def read_rollout(connection: sqlite3.Connection, conversation_id: str) -> Rollou
 
 
 def list_rollouts(
-    connection: sqlite3.Connection, *, after_id: str, limit: int
-) -> tuple[list[Listed], bool]:
-    """Conversations by id, from one id on; and whether there are more."""
+    connection: sqlite3.Connection, *, after: Place, limit: int
+) -> tuple[list[Listed], Place | None]:
+    """Conversations, the last updated first, and where to go on; None: there are no more."""
     found = connection.execute(
-        "SELECT id, created_at, last_seq, path, seq, bytes FROM conversations"
-        " LEFT JOIN rollouts ON conversation_id = id WHERE id > ? ORDER BY id LIMIT ?",
-        (after_id, limit),
+        "SELECT id, created_at, last_seq, path, seq, bytes, updated_at FROM conversations"
+        " LEFT JOIN rollouts ON conversation_id = id"
+        f" WHERE {'TRUE' if after == START else '(updated_at, id) < (?, ?)'}"
+        " ORDER BY updated_at DESC, id DESC LIMIT ?",
+        (limit,) if after == START else (*after, limit),
     ).fetchall()
     rows = [
         Listed(
@@ -102,9 +109,12 @@ def list_rollouts(
             last_seq=last_seq,
             row=None if path is None else RolloutRow(path, seq, size),
         )
-        for id, created_at, last_seq, path, seq, size in found
+        for id, created_at, last_seq, path, seq, size, _ in found
     ]
-    return rows, len(found) == limit
+    if len(found) < limit:
+        return rows, None
+    last_id, *_, updated_at = found[-1]
+    return rows, (updated_at, last_id)
 
 
 def find_resets(connection: sqlite3.Connection) -> list[str]:
