@@ -103,8 +103,9 @@ class _Room:
             return await self._prepare()
         await asking.started.wait()
         for step in (self._wait, self._prune):
-            if await step():
-                found = await self._prepare()
+            await step()
+            # Also if the step had nothing to do: a job may have changed the view just before it.
+            found = await self._prepare()
             if self._fits(found):
                 return found
         return await self._decide(found)
@@ -117,22 +118,20 @@ class _Room:
         # The prompt is among them already; its answer is still to come.
         return most is not None and count_messages(found.request.items) + 1 > most
 
-    async def _wait(self) -> bool:
-        """Wait for a compaction that is under way, or will be; whether there was one."""
+    async def _wait(self) -> None:
+        """Wait for a compaction that is under way, or will be, if there is one."""
         compactions = self._session.compactions
         if not compactions.is_due:
-            return False
+            return
         self._asking.report("waiting", STARTED)
         with trio.move_on_after(WAIT_S) as patience:
             await compactions.listen().wait()
         if patience.cancelled_caught:
             log.info("A compaction is not waited for any longer: id=%s", self._session.id)
             compactions.give_up()
-        return True
 
-    async def _prune(self) -> bool:
-        change = await prune(self._session, self._asking.model, means=self._means, reason="room")
-        return change is not None
+    async def _prune(self) -> None:
+        await prune(self._session, self._asking.model, means=self._means, reason="room")
 
     async def _decide(self, found: Prepared) -> Prepared:
         asking, session = self._asking, self._session
@@ -144,20 +143,22 @@ class _Room:
             means=self._means,
             report=asking.report,
         )
+        failure = None
         match decision:
             case "continue":
                 return found
             case "reset":
                 await reset(session, asking.turn_id, asking.model, means=self._means)
             case "compact":
-                await self._compact()
+                failure = await self._compact()
+        # Looked at in any case: what failed may have been outrun by a change that helps.
         found = await self._prepare()
         if decision == "compact" and not self._fits(found):
-            raise TooLarge(f"{HOPELESS}.")
+            raise TooLarge(f"{HOPELESS}.") from failure
         check_budget(found.tokens, asking.model)
         return found
 
-    async def _compact(self) -> None:
+    async def _compact(self) -> CompactionFailed | None:
         """Summarise at once; it counts as the one that this turn may cause."""
         asking, session = self._asking, self._session
         session.compactions.spend(asking.turn_id)
@@ -165,4 +166,5 @@ class _Room:
         try:
             await compact(session, wish, means=self._means, read_blob=asking.read_blob)
         except CompactionFailed as failure:
-            raise TooLarge(f"{HOPELESS}.") from failure
+            return failure
+        return None
