@@ -48,6 +48,7 @@ def desk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
     found = Desk()
     monkeypatch.setattr(person, "STDIN", found.theirs)
     monkeypatch.setattr(person, "say", found.say)
+    monkeypatch.setattr(person, "find_terminal", lambda environ: "name:here")
     monkeypatch.setattr(follow, "RECONNECT_PAUSE_S", 0.001)
     yield found
     os.close(found.theirs)
@@ -96,6 +97,7 @@ def test_what_is_typed_is_the_answer(
             "question_id": "q1",
             "digest": "d",
             "decision": "reset",
+            "terminal": "name:here",
         }
     ]
     assert desk.shown == SHOWN + PROMPT + PROMPT

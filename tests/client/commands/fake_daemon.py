@@ -530,6 +530,13 @@ class FakeDaemon:
         job.update(state="available", attempt=0, finished_at=None)
         return job
 
+    def _question_answer(self, params: Map) -> Map:
+        conversation_id = params["conversation_id"]
+        fields = {name: params[name] for name in ("question_id", "decision")}
+        by = params.get("terminal") or "test"
+        self.append(conversation_id, "question_answered", turn_id="", by=by, **fields)
+        return {"conversation_id": conversation_id}
+
     def _job_wait(self, params: Map) -> Map:
         self.job_waits += 1
         self.waiting(self.job_waits)

@@ -47,6 +47,7 @@ def wishes(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Wish, Carried | None]]
         (["--stop", "END", "--stop", "-"], {"stop": ("END", "-")}),
         (["--effort", "minimal"], {"effort": "minimal"}),
         (["--overflow", "reset"], {"overflow": "reset"}),
+        (["--detach", "--timeout", "5", "hi"], {"detach": True, "timeout_s": 5.0}),
         (["--no-mentions", "@x"], {"no_mentions": True, "words": ("@x",)}),
     ],
 )
