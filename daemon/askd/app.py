@@ -53,12 +53,12 @@ from askd.settings import Settings
 from askd.signals import watch_signals
 from askd.store.backups import Backups
 from askd.store.checkup import Checkup
-from askd.store.job_table import JobTable
+from askd.store.jobs.table import JobTable
 from askd.store.memory import MemoryLog
-from askd.store.mirror import Mirror
 from askd.store.queries import Reader
-from askd.store.redacting import RedactingLog
-from askd.store.scrubber import Scrubber
+from askd.store.rollouts.mirror import Mirror
+from askd.store.scrub.redacting import RedactingLog
+from askd.store.scrub.scrubber import Scrubber
 from askd.store.writer import Writer
 from askd.systemd import Notifier, feed_watchdog, find_activated_socket, find_notifier
 from askd.tools.registry import Registry

@@ -20,7 +20,7 @@ from ask.protocol.messages import ConfigReadResult, DaemonStatus, HelloResult
 from askd.config import read_settings, write_setting
 from askd.errors import BadConfig, StorageFailed
 from askd.settings import Settings, show_settings
-from askd.store.scrubber import Places
+from askd.store.scrub.scrubber import Places
 
 LOOK_INTERVAL_S = 1.0
 """How often the configuration file is looked at while nobody asks for anything."""

@@ -6,7 +6,7 @@ It decides, and hides nothing itself: the log before the log does.
 from collections.abc import Callable
 
 from askd.providers.redact import KnownSecrets
-from askd.store.redacting import Hide
+from askd.store.scrub.redacting import Hide
 
 
 class Redaction:

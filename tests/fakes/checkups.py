@@ -5,7 +5,7 @@ from pathlib import Path
 import trio
 
 from askd.store.checkup import CHECK_S, Checkup, Health, Soundness
-from askd.store.mirror import MirrorStatus
+from askd.store.rollouts.mirror import MirrorStatus
 from askd.store.surveys import Survey
 
 

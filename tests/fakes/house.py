@@ -32,7 +32,7 @@ from askd.sessions.admission import Admission
 from askd.sessions.needs import Means
 from askd.sessions.registry import Sessions
 from askd.store.backups import Backup, Backups
-from askd.store.job_queries import EVERY, JobFilter, JobPage
+from askd.store.jobs.queries import EVERY, JobFilter, JobPage
 from askd.store.log import Committed, Write
 from askd.store.memory import MemoryLog
 from askd.store.queries import ListPage, SearchPage, UsagePage

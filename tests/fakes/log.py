@@ -14,9 +14,10 @@ from askd.core.calibration import Rates
 from askd.core.events import Event
 from askd.errors import NotFound, RequestError, StaleFence, StorageFailed
 from askd.jobs.desk import ENDS
-from askd.store.job_orders import COMPLETED_AGE_S, REMOVAL_BATCH
-from askd.store.job_queries import JobFailure, JobRow
-from askd.store.job_rows import JobEnd
+from askd.store.jobs.orders import COMPLETED_AGE_S, REMOVAL_BATCH
+from askd.store.jobs.queries import JobFailure, JobRow
+from askd.store.jobs.rows import JobEnd
+from askd.store.jobs.turns import Begun, Over, read_change
 from askd.store.log import (
     TURN_KIND,
     ClaimedJob,
@@ -30,7 +31,6 @@ from askd.store.log import (
 )
 from askd.store.memory import MemoryLog
 from askd.store.projection import ConversationRow
-from askd.store.turn_jobs import Begun, Over, read_change
 
 
 @dataclass

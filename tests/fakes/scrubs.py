@@ -7,8 +7,8 @@ from askd.errors import AskdError
 from askd.sessions.live import LiveSession
 from askd.sessions.registry import Sessions
 from askd.sessions.scrubs import Order, Report, Scrubs
-from askd.store.scrub_plans import Scrubbed
-from askd.store.scrubber import Cleaned, Found, Places, Scrubber
+from askd.store.scrub.plans import Scrubbed
+from askd.store.scrub.scrubber import Cleaned, Found, Places, Scrubber
 from askd.store.writer import Writer
 
 

@@ -13,7 +13,7 @@ from askd.errors import RateLimited, StaleFence, Unavailable
 from askd.jobs.attempt import HAND_BACK_S, STORAGE_PAUSE_S, insist
 from askd.jobs.base import Applied, Effect, GaveUp, Kind, NothingToDo, Outcome, Run
 from askd.jobs.worker import POLL_S, Worker
-from askd.store.job_rows import LONGEST_RETRY_S
+from askd.store.jobs.rows import LONGEST_RETRY_S
 from askd.store.log import ClaimedJob, NewJob, Write
 from tests.fakes.log import FakeStore
 from tests.jobs.test_worker import add_job, make_store

@@ -8,7 +8,7 @@ from askd.errors import NotFound
 from askd.jobs.desk import LOOK_S, JobDesk, Steering
 from askd.jobs.worker import Worker
 from askd.providers.base import Caller
-from askd.store.job_queries import JobRow
+from askd.store.jobs.queries import JobRow
 from askd.store.log import TURN_KIND
 from tests.fakes.log import FakeStore
 from tests.jobs.test_worker import add_job, make_store

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askd.jobs.queue import BACKOFF_MAX_S, JITTER, backoff_s
-from askd.store.job_rows import LONGEST_RETRY_S
+from askd.store.jobs.rows import LONGEST_RETRY_S
 
 
 @given(st.integers(1, 10_000), st.floats(0, 1))

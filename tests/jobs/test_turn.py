@@ -15,7 +15,7 @@ from askd.jobs.desk import Steering
 from askd.jobs.turn import steer_turns
 from askd.providers.base import Caller
 from askd.sessions.admission import Accepted
-from askd.store.job_queries import JobRow
+from askd.store.jobs.queries import JobRow
 from askd.store.log import TURN_KIND
 from tests.fakes.models import ScriptedModels, texts_of
 from tests.fakes.sessions import Room, ends_of, open_room, to

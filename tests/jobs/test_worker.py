@@ -12,7 +12,7 @@ from askd.jobs.attempt import STORAGE_PAUSE_S
 from askd.jobs.base import Effect, Kind, NothingToDo, Outcome
 from askd.jobs.desk import JobDesk
 from askd.jobs.worker import CLOCK_LOOK_S, POLL_S, SWEEP_S, Worker
-from askd.store.job_orders import COMPLETED_AGE_S, REMOVAL_BATCH
+from askd.store.jobs.orders import COMPLETED_AGE_S, REMOVAL_BATCH
 from askd.store.log import TURN_KIND, ClaimedJob, NewJob, Write
 from tests.fakes.log import FakeStore, JobState
 

@@ -25,7 +25,7 @@ from askd.server.reception import Reception
 from askd.sessions.admission import Admission
 from askd.sessions.needs import Means
 from askd.sessions.registry import Sessions
-from askd.store.job_table import JobTable
+from askd.store.jobs.table import JobTable
 from askd.store.memory import MemoryLog
 from askd.store.queries import Reader
 from askd.store.writer import Writer

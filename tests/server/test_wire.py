@@ -34,7 +34,7 @@ from askd.sessions.admission import Draining
 from askd.sessions.hub import Delta, Progress, Published, TurnUnsaved
 from askd.sessions.targets import Target
 from askd.sessions.turn_status import TurnStatus
-from askd.store.job_queries import JobRow
+from askd.store.jobs.queries import JobRow
 from askd.store.projection import ConversationRow
 
 ENVELOPE = {"conversation_id", "seq", "at", "type", "version"}

@@ -15,8 +15,8 @@ from askd.errors import Busy, NotFound, RequestError, StorageFailed
 from askd.sessions.live import LiveSession
 from askd.sessions.scrubs import PATTERN_CHARACTERS, Order, Scrubs
 from askd.sessions.targets import Target
-from askd.store.scrub_plans import Scrubbed
-from askd.store.scrubber import Places, Scrubber
+from askd.store.scrub.plans import Scrubbed
+from askd.store.scrub.scrubber import Places, Scrubber
 from tests.fakes.models import ScriptedModels
 from tests.sessions.test_with_store import Daemon, boot
 

@@ -23,7 +23,7 @@ from askd.sessions.admission import Accepted, Admission, Prompt
 from askd.sessions.needs import Means
 from askd.sessions.registry import Sessions
 from askd.sessions.targets import Target
-from askd.store.job_table import JobTable
+from askd.store.jobs.table import JobTable
 from askd.store.memory import MemoryLog
 from askd.store.queries import Reader
 from askd.store.writer import Writer

@@ -8,8 +8,8 @@ import trio
 from askd.errors import StorageFailed
 from askd.store import checkup
 from askd.store.checkup import Checkup, examine
-from askd.store.mirror import MirrorStatus
 from askd.store.queries import Reader
+from askd.store.rollouts.mirror import MirrorStatus
 from askd.store.surveys import Survey
 from tests.store.builders import create, note, open_store
 from tests.store.recovery import ruins

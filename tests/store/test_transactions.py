@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from askd.errors import RequestError, StorageFailed
-from askd.store import search_index
 from askd.store import transactions as transactions_module
 from askd.store.batch import Change, Done
 from askd.store.changes import append, delete, save_partials
 from askd.store.checkpoint import wal_size
 from askd.store.log import Partial
 from askd.store.migrations import MIGRATIONS
+from askd.store.search import index as search_index
 from askd.store.transactions import Asked, Transactions
 from askd.store.writer import connect
 from tests.store.builders import add, create, finish, note, prompt

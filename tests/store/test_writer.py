@@ -11,10 +11,11 @@ import trio.testing
 
 from askd.core.events import Event
 from askd.errors import NewerSchema, NotFound, RequestError, StaleFence, StorageFailed
-from askd.store import changes, job_rows
+from askd.store import changes
 from askd.store import writer as writer_module
 from askd.store.batch import Change
 from askd.store.checkpoint import wal_size
+from askd.store.jobs import rows as job_rows
 from askd.store.log import Committed, Fence, Partial, Write
 from askd.store.migrations import MIGRATIONS, Migration
 from askd.store.writer import BATCH_REQUESTS, MANY_BODIES, PARTIALS_S, Writer

@@ -18,7 +18,7 @@ from askd.jobs.base import Applied, Effect, GaveUp, Kind, NothingToDo, Outcome
 from askd.jobs.counters import Counters, End
 from askd.jobs.queue import JobQueue, backoff_s
 from askd.sessions.offload import offload_bodies
-from askd.store.job_rows import LONGEST_RETRY_S
+from askd.store.jobs.rows import LONGEST_RETRY_S
 from askd.store.log import ClaimedJob, Fence, Log, Write
 
 T = TypeVar("T")

@@ -14,7 +14,7 @@ from askd.jobs.counters import KindCount
 from askd.jobs.queue import JobQueue
 from askd.jobs.worker import Worker
 from askd.providers.base import Caller
-from askd.store.job_queries import JobRow
+from askd.store.jobs.queries import JobRow
 
 LOOK_S = 5.0
 """A job may go with its conversation, which rings no bell: so long until who waits hears of it."""

@@ -7,8 +7,8 @@ pure decision about time.
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
-from askd.store.job_queries import JobRow
-from askd.store.job_rows import LONGEST_RETRY_S, JobEnd
+from askd.store.jobs.queries import JobRow
+from askd.store.jobs.rows import LONGEST_RETRY_S, JobEnd
 from askd.store.log import ClaimedJob, Fence
 
 BACKOFF_MAX_S = 600.0
@@ -18,7 +18,7 @@ JITTER = 0.2
 
 
 class JobQueue(Protocol):
-    """The table of jobs; `store.job_table.JobTable` is it. All of it raises `StorageFailed`."""
+    """The table of jobs; `store.jobs.table.JobTable` is it. All of it raises `StorageFailed`."""
 
     async def claim_job(self, *, without: Collection[str] = ()) -> ClaimedJob | None:
         """Make the due job that waited longest this boot's to run; None: none is due.

@@ -16,7 +16,7 @@ from askd.providers.base import Caller
 from askd.sessions.admission import Admission, Prompt
 from askd.sessions.registry import Sessions
 from askd.sessions.targets import Target
-from askd.store.job_queries import JobRow
+from askd.store.jobs.queries import JobRow
 from askd.store.log import TURN_KIND
 from askd.store.refusals import job_not_found, wrong_job_state
 

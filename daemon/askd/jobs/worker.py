@@ -18,7 +18,7 @@ from askd.jobs.base import Kind
 from askd.jobs.bell import Bell
 from askd.jobs.counters import Counters, KindCount
 from askd.jobs.queue import JobQueue
-from askd.store.job_orders import REMOVAL_BATCH
+from askd.store.jobs.orders import REMOVAL_BATCH
 from askd.store.log import ClaimedJob, Log
 
 log = logging.getLogger(__name__)

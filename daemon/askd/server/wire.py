@@ -39,7 +39,7 @@ from askd.sessions.live import LiveSession
 from askd.sessions.streaming import LiveText
 from askd.sessions.targets import Target
 from askd.sessions.turn_status import TurnStatus
-from askd.store.job_queries import JobRow
+from askd.store.jobs.queries import JobRow
 from askd.store.projection import ConversationRow
 
 if TYPE_CHECKING:

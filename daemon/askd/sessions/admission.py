@@ -28,8 +28,8 @@ from askd.sessions.schemas import check_schema
 from askd.sessions.targets import Target, ToCreate
 from askd.store import refusals
 from askd.store.digests import is_same_prompt
+from askd.store.jobs.turns import make_turn_job
 from askd.store.log import KnownKey, NewJob, PromptKey, Write
-from askd.store.turn_jobs import make_turn_job
 
 NAME_RACES = 3
 """A name can be taken, and freed again, between looking and writing; not forever."""

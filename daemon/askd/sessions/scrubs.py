@@ -14,9 +14,9 @@ from askd.core.scrubbing import SHORTEST, Scrub
 from askd.errors import AskdError, Busy, NotFound, RequestError
 from askd.sessions.live import LiveSession
 from askd.sessions.registry import Sessions
-from askd.store.scrub_plans import Scrubbed
-from askd.store.scrubber import Cleaned, Found, Scrubber
-from askd.store.scrubbing import refuse_busy
+from askd.store.scrub.plans import Scrubbed
+from askd.store.scrub.replacing import refuse_busy
+from askd.store.scrub.scrubber import Cleaned, Found, Scrubber
 
 PATTERN_CHARACTERS = 10_000
 """A private key has three thousand."""

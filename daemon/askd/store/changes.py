@@ -10,10 +10,12 @@ from typing import Any
 
 from askd.core.blob_parts import find_blobs
 from askd.core.events import Event, ItemAdded, PromptAccepted, TurnFinished
-from askd.store import blobs, job_rows, refusals
+from askd.store import blobs, refusals
 from askd.store.batch import Change, Done
 from askd.store.bodies import clean_text, encode_text
 from askd.store.digests import is_same_prompt
+from askd.store.jobs import rows as job_rows
+from askd.store.jobs.turns import follow_turn_job
 from askd.store.key_rows import forget_keys, read_key, save_key
 from askd.store.log import Committed, Partial, Write
 from askd.store.projection import (
@@ -24,9 +26,8 @@ from askd.store.projection import (
     find_row_to_extend,
     number_events,
 )
-from askd.store.search_index import ask_rebuild, forget_conversation, index_events
+from askd.store.search.index import ask_rebuild, forget_conversation, index_events
 from askd.store.token_rates import learn_rates
-from askd.store.turn_jobs import follow_turn_job
 from askd.store.usage import count_answers
 
 ROW_COLUMNS = "id, name, title, model, message_count, last_seq, created_at, updated_at, pinned"

@@ -16,8 +16,8 @@ import trio
 from askd.errors import StorageFailed
 from askd.store.checkpoint import wal_size
 from askd.store.database import open_readonly
-from askd.store.mirror import MirrorStatus
 from askd.store.refusals import storage_failed
+from askd.store.rollouts.mirror import MirrorStatus
 from askd.store.surveys import Survey
 
 CHECK_S = 10.0
@@ -67,7 +67,7 @@ class Surveyor(Protocol):
 
 
 class Mirrors(Protocol):
-    """Knows how the rollouts are; `mirror.Mirror` does."""
+    """Knows how the rollouts are; `rollouts.mirror.Mirror` does."""
 
     async def status(self) -> MirrorStatus:
         """How they are, now; raises `StorageFailed`."""

@@ -16,9 +16,9 @@ from askd.errors import NewerSchema, StorageFailed
 from askd.files import PRIVATE_FILE, sync_directory
 from askd.store.backups import backup_path, drop_old_backups
 from askd.store.expiry_migration import add_expiry
-from askd.store.job_migration import rebuild_jobs
+from askd.store.jobs.migration import rebuild_jobs
 from askd.store.refusals import storage_failed
-from askd.store.search_migration import add_search
+from askd.store.search.migration import add_search
 from askd.store.token_rates import TABLE as TOKEN_RATES
 from askd.store.usage_migration import add_usage
 

@@ -18,25 +18,19 @@ import trio
 from askd.core.calibration import Rates
 from askd.core.events import Event
 from askd.core.search import Role
-from askd.store import (
-    blobs,
-    expiry,
-    job_queries,
-    refusals,
-    search_queries,
-    token_rates,
-    usage_queries,
-)
+from askd.store import blobs, expiry, refusals, token_rates, usage_queries
 from askd.store.changes import ROW_COLUMNS, read_row, row_of
 from askd.store.cursors import decode_cursor, encode_cursor
 from askd.store.database import open_readonly
 from askd.store.event_pages import EventsRead, read_page
 from askd.store.finding import find_conversation
-from askd.store.job_queries import JobFilter, JobPage, JobRow
+from askd.store.jobs import queries as job_queries
+from askd.store.jobs.queries import JobFilter, JobPage, JobRow
 from askd.store.key_rows import read_key
 from askd.store.log import KnownKey, Partial
 from askd.store.projection import ConversationRow
-from askd.store.search_queries import SearchHit, SearchPage
+from askd.store.search import queries as search_queries
+from askd.store.search.queries import SearchHit, SearchPage
 from askd.store.surveys import START, SURVEY_S, Place, Survey, look_on
 from askd.store.usage_queries import By, UsagePage
 

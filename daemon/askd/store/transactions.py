@@ -20,7 +20,7 @@ from askd.store.checkpoint import checkpoint, file_size, rewrite
 from askd.store.database import configure_writer, prepare_file
 from askd.store.migrations import Migration, migrate
 from askd.store.reserve import Reserve
-from askd.store.search_index import tend
+from askd.store.search.index import tend
 
 logger = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ from askd.core.scrubbing import MARK
 from askd.errors import Busy
 from askd.server.handlers.scrubs import SHOWN
 from askd.sessions.scrubs import Order
-from askd.store.scrub_plans import Scrubbed
+from askd.store.scrub.plans import Scrubbed
 from tests.fakes.house import Refused, Server, open_server, prompt
 from tests.fakes.scrubs import FakeScrubs
 

@@ -25,7 +25,7 @@ from askd.core.rollout import RolloutWriter
 from askd.core.rollout_lines import encode_line
 from askd.store.log import Partial, Write
 from askd.store.queries import Reader
-from askd.store.rollouts import place_file
+from askd.store.rollouts.rows import place_file
 from tests.store.builders import add, answer, create, finish, job, key, note, open_store, prompt
 
 MEASURED = {"words": 900, "cyrillic": 300, "frames": 8, "base": 8}

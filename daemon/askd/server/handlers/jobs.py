@@ -25,7 +25,7 @@ from askd.server import wire
 from askd.server.handlers.paging import check_limit
 from askd.server.house import House
 from askd.server.peer import Peer
-from askd.store.job_queries import JobFilter, JobRow
+from askd.store.jobs.queries import JobFilter, JobRow
 
 WAIT_LIMIT_S = 300.0
 """The longest that one `job/wait` takes; it may be asked again."""

@@ -31,7 +31,7 @@ from askd.store.migrations import migrate
 from askd.store.projection import ConversationRow, advance_row, empty_row
 from askd.store.recovery.remains import find_columns
 from askd.store.recovery.rows import LOST, Row
-from askd.store.search_index import index_events
+from askd.store.search.index import index_events
 from askd.store.token_rates import learn_rates
 from askd.store.usage import count_answers
 from askd.store.writer import connect

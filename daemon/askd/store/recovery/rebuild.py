@@ -15,7 +15,7 @@ from pathlib import Path
 from askd.errors import StorageFailed
 from askd.files import sync_directory
 from askd.store import refusals
-from askd.store.job_migration import OLD_STATES
+from askd.store.jobs.migration import OLD_STATES
 from askd.store.key_rows import hide_key
 from askd.store.recovery import placing
 from askd.store.recovery.filling import USAGE, Filling, Mirrored

@@ -1,0 +1,1 @@
+"""Tests of secrets: kept out, and taken out."""
