@@ -15,6 +15,7 @@ from askd.providers.base import Dialect
 from tests.fakes.chat_answers import Json
 
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+UNSENDABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +148,7 @@ def find_bad_text(body: bytes) -> Iterable[str]:
         yield f"it is no UTF-8: {error}"
         return
     for found in _walk(json.loads(text)):
-        if "\x00" in found or any("\ud800" <= sign <= "\udfff" for sign in found):
+        if UNSENDABLE.search(found):
             yield f"text that cannot be sent: {found[:80]!r}"
 
 

@@ -6,7 +6,7 @@ opened, so that a test costs milliseconds. The embedded model has no process her
 server is the strict OpenAI-Chat one, which is what it speaks.
 """
 
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +22,7 @@ from askd.providers.local import PROVIDER, LocalConfig, LocalModel
 from askd.providers.models.limits import ModelConfig
 from askd.providers.models.registry import Models, ProviderConfig
 from askd.tools.base import Tool
-from tests.fakes.chat_answers import Answer, Status, chunk
+from tests.fakes.chat_answers import Answer, Status, chunk, usage
 from tests.fakes.chat_answers import call as call_tool
 from tests.fakes.chat_answers import say as say_words
 from tests.fakes.chat_server import ChatServer
@@ -66,6 +66,7 @@ class Line:
         bodies: every completion request that arrived, whether it was let in or not.
         broken: answers to give in place of the server's, one per request.
         hanging: requests are taken, and never answered.
+        script: sees each request before its answer, and may say what that is.
     """
 
     dialect: Dialect
@@ -74,16 +75,30 @@ class Line:
     bodies: list[bytes] = field(default_factory=list)
     broken: list[Status] = field(default_factory=list)
     hanging: bool = False
+    script: Callable[["Line", bytes], None] | None = None
 
-    def say(self, *, thought: str = "", call: tuple[str, str, str] | None = None) -> None:
-        """Answer the next request with a thought and a call: id, name, arguments."""
+    def say(
+        self,
+        words: str = "so",
+        *,
+        thought: str = "",
+        call: tuple[str, str, str] | None = None,
+        tokens: int = 10,
+    ) -> None:
+        """Answer the next request with words, or with a thought and a call: id, name, arguments.
+
+        `tokens` is what its prompt is said to have had.
+        """
         if isinstance(self.server, VendorServer):
-            texts = () if call else ("so",)
+            texts = () if call else (words,)
             stop: Literal["calls", "end"] = "calls" if call else "end"
-            self.server.say(Said(texts=texts, thought=thought, call=call, stop=stop))
+            said = Said(texts=texts, thought=thought, call=call, stop=stop, input_tokens=tokens)
+            self.server.say(said)
             return
         thinks = [chunk({"reasoning_content": thought})] if thought else []
-        self.server.script([*thinks, *(call_tool(*call) if call else say_words("so"))])
+        steps = call_tool(*call) if call else say_words(words)
+        counted = [usage(prompt=tokens) if each == usage() else each for each in steps]
+        self.server.script([*thinks, *counted])
 
 
 @dataclass(slots=True)
@@ -118,6 +133,8 @@ class _Network(httpx.AsyncBaseTransport):
                 return _write_response(line.broken.pop(0), "application/json")
             if line.hanging:
                 await trio.sleep_forever()
+            if line.script is not None:
+                line.script(line, body)
         headers = {name.lower(): value for name, value in request.headers.items()}
         answer = await line.server.answer_request(request.method, path, headers, body)
         return _write_response(answer, line.server.stream_type)
@@ -141,9 +158,17 @@ class _Body(httpx.AsyncByteStream):
 
 
 @contextmanager
-def lay_wires(*, key: str = "k") -> Iterator[Wires]:
-    """Six providers, named `my-DIALECT`, and the embedded model. `key` is everybody's."""
-    embedded = Embedded(LocalConfig(context_tokens=WINDOW))
+def lay_wires(
+    *, key: str = "k", window: int = WINDOW, reserved: int | None = None
+) -> Iterator[Wires]:
+    """Six providers, named `my-DIALECT`, and the embedded model.
+
+    Args:
+        key: everybody's.
+        window, reserved: of every model, in tokens; of it, for the answer.
+    """
+    limits = ModelConfig(context_window=window, max_output_tokens=reserved)
+    embedded = Embedded(LocalConfig(context_tokens=window))
     lines: dict[int, Line] = {}
     providers: list[ProviderConfig] = []
     for port, dialect in enumerate(DIALECTS, start=1001):
@@ -162,10 +187,10 @@ def lay_wires(*, key: str = "k") -> Iterator[Wires]:
         directory=Path("/nonexistent/credentials"),
         transport=Transport(mock=_Network(lines)),
         local_model=embedded,
-        local=LocalConfig(context_tokens=WINDOW),
+        local=LocalConfig(context_tokens=window),
         default_model="my-openai-chat/fake",
         providers=providers,
-        models={line.model: ModelConfig(context_window=WINDOW) for line in lines.values()},
+        models={line.model: limits for line in lines.values()},
     )
     yield Wires({line.dialect: line for line in lines.values()}, models)
 

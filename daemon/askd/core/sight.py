@@ -74,9 +74,11 @@ def find_sight(conversation: Conversation, turn_id: str | None) -> Sight:
     turns: list[SeenTurn] = []
     for each in conversation.started:
         record = conversation.turns[each]
-        if each == turn_id or is_void(record):
+        is_seen = view.holds(record.position)
+        # What left the view is looked at for what is pinned, and is most of a long log.
+        if each == turn_id or not (is_seen or conversation.pinned) or is_void(record):
             continue
-        if view.holds(record.position):
+        if is_seen:
             turns.append(_see(each, record, view, conversation.pinned))
         else:
             pinned += _show(find_pinned(find_visible(record), conversation.pinned), view)
