@@ -3,8 +3,10 @@
 import pytest
 import trio
 
+from askd.core.events import ItemPinned
 from askd.core.items import Text, UserMessage
 from askd.core.outcome import OVERFLOW, Usage
+from askd.core.sight import find_sight
 from askd.core.tokens import encode_size, measure_request
 from askd.errors import TooLarge, Unavailable
 from askd.providers.base import Caller, Model, ModelRequest
@@ -92,10 +94,13 @@ async def test_a_prompt_that_only_seems_too_long_is_taken() -> None:
 
 
 async def test_a_conversation_that_only_seems_to_fit_is_refused() -> None:
-    async with open_room(models=windowed(), title="off") as room:
+    async with open_room(models=windowed(), title="off", overflow="ask") as room:
         first = await room.ask("word " * 400)
         await room.finish(first)
         room.models.counts = 1100
+        # Pinned, so that nothing can leave; and a person is to decide, but none is there.
+        said = find_sight(first.session.conversation, None).items
+        await first.session.append([ItemPinned(item.id) for item in said])
         end = await room.finish(await room.ask("word " * 100, target=to(first.session)))
         assert (end.outcome, end.code) == ("failed", OVERFLOW)
         assert end.message is not None

@@ -10,7 +10,7 @@ from askd.sessions.forks import fork
 from askd.sessions.live import LiveSession
 from askd.sessions.targets import Target
 from tests.fakes.log import FakeStore
-from tests.fakes.models import texts_of
+from tests.fakes.models import ScriptedModels, texts_of
 from tests.fakes.sessions import Room, open_room, to
 
 
@@ -101,14 +101,15 @@ async def test_what_is_in_memory_only_stays_there() -> None:
 
 
 async def test_large_content_goes_along() -> None:
-    async with open_room(title="off") as room:
+    async with open_room(title="off", models=ScriptedModels(window=400_000)) as room:
         text = "long " * 60_000
         source = await begin(room, text)
         made = await fork(room.sessions, source.id)
         (record,) = made.conversation.turns.values()
         assert isinstance(record.prompt.items[0].parts[0], Blob)
         await room.sessions.delete(source.id)
-        await room.finish(await room.ask("go on", target=to(made)))
+        assert (await room.finish(await room.ask("go on", target=to(made)))).code == DONE
+        assert len(room.models.requests) == 2
         assert room.models.requests[-1].items[0].parts == (Text(text),)  # type: ignore[union-attr]
 
 

@@ -12,6 +12,7 @@ import trio.testing
 from askd.core.events import (
     CompletionFinished,
     ItemAdded,
+    ItemPinned,
     SettingsChanged,
     TurnFinished,
     TurnOptions,
@@ -19,11 +20,13 @@ from askd.core.events import (
 )
 from askd.core.items import AssistantMessage, Text, ToolOutput, join_text
 from askd.core.outcome import CUT, DONE, FAILED, OVERFLOW, STORAGE, TIME_LIMIT, Failure
+from askd.core.sight import find_sight
 from askd.core.tokens import encode_size
 from askd.errors import Overflowed, Unavailable
 from askd.providers.base import CallDelta, Failed, ModelRequest, ReasoningDelta, Stopped
 from askd.sessions.budget import size_request
 from askd.sessions.hub import Progress, TurnUnsaved
+from askd.sessions.live import LiveSession
 from askd.tools.base import Result
 from tests.fakes.log import FakeStore
 from tests.fakes.models import USAGE, ScriptedModels, Step, call_tools, texts_of
@@ -203,13 +206,21 @@ async def test_a_model_that_is_gone_when_the_turn_starts_fails_the_turn(
         assert "No key: set KEY." in (end.message or "")
 
 
+async def pin_items(session: LiveSession) -> None:
+    """Pin all that was said: none of it may leave the view."""
+    said = find_sight(session.conversation, None).items
+    await session.append([ItemPinned(item.id) for item in said])
+
+
 async def test_a_conversation_that_outgrew_its_window_names_tokens_window_and_ways_out() -> None:
     models = ScriptedModels(window=1000, reserved=200)
-    async with open_room(models=models) as room:
+    # Nothing may be made of it but what was said: a person is to decide, and none is there.
+    async with open_room(models=models, overflow="ask") as room:
         accepted = await room.ask(
             "word " * 400
         )  # the prompt fits, prompt and answer do not fit twice
         await room.finish(accepted)
+        await pin_items(accepted.session)
         again = await room.ask("more " * 100, target=to(accepted.session))
         end = await room.finish(again)
         assert (end.outcome, end.code, end.reason) == ("failed", OVERFLOW, "overflow")

@@ -197,4 +197,9 @@ def _end(result: Map, said: str, found: Map, as_json: bool) -> None:
 
 def _check(result: Map) -> None:
     if result.get("state") == "failed":
-        raise Failed(FAILED, str(result["text"]), data={"reason": "compaction_failed"})
+        raise Failed(
+            FAILED,
+            str(result["text"]),
+            hint=str(result.get("why") or ""),
+            data={"reason": "compaction_failed"},
+        )

@@ -418,6 +418,7 @@ class CompactResult:
     text: Annotated[str, "a sentence for people"]
     tokens_before: Annotated[int | None, "of the next request, about"] = None
     tokens_after: int | None = None
+    why: Annotated[str | None, "what kept it from being done"] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

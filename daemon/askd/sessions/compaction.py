@@ -11,9 +11,18 @@ from dataclasses import dataclass
 
 import trio
 
-from askd.core.compaction import CompactionPlan, Count, make_change, plan_compaction
+from askd.core.bounds import is_worth
+from askd.core.compaction import (
+    PREFIX,
+    UNAVAILABLE,
+    CompactionPlan,
+    Count,
+    make_change,
+    plan_compaction,
+)
 from askd.core.conversation import Conversation
 from askd.core.events import ViewChanged
+from askd.core.items import Summary
 from askd.errors import (
     AskdError,
     BadAnswer,
@@ -106,7 +115,7 @@ async def compact(
         failure = _explain(error)
         log.warning("%s: id=%s: %s", FAILED, session.id, failure.message)
         if wish.is_last or not failure.helps:
-            _settle(session, Settled(state="failed", text=FAILED), means)
+            _settle(session, Settled(state="failed", text=FAILED, why=failure.message), means)
         raise failure from error
     finally:
         state.pause()
@@ -153,13 +162,18 @@ class _Compaction:
         return target, target if name is None else await models.resolve(name, caller)
 
     def _plan(self, target: Model, count: Count) -> CompactionPlan | None:
+        """The plan, if a summary of the fewest words would make enough of a difference."""
         conversation = self._session.conversation
-        return plan_compaction(
+        plan = plan_compaction(
             conversation,
             bounds=self._means.context().bounds(target),
             count=count,
             overhead=find_overhead(conversation, target, self._means),
         )
+        if plan is None:
+            return None
+        least = plan.tokens_rest + count([Summary("", f"{PREFIX}\n{UNAVAILABLE}")])
+        return plan if is_worth(plan.tokens_before, least) else None
 
     async def _summarize(self, plan: CompactionPlan, writer: Model) -> Written:
         rules = self._means.context()

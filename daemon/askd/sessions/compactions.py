@@ -28,12 +28,14 @@ class Settled:
     Attributes:
         state: `idle`: there was nothing to do.
         text: a sentence for people.
+        why: what kept it from being done.
     """
 
     state: Literal["finished", "idle", "failed"]
     text: str
     tokens_before: int | None = None
     tokens_after: int | None = None
+    why: str | None = None
 
 
 class Ending:

@@ -6,6 +6,7 @@ log what a pruning does, and asks nobody.
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 
 from askd.core.conversation import Conversation
 from askd.core.events import ViewChanged
@@ -20,6 +21,7 @@ from askd.sessions.live import LiveSession
 from askd.sessions.needs import Means
 from askd.sessions.outputs import list_tools
 from askd.sessions.summaries import make_count
+from askd.sessions.triggers import count_messages
 from askd.sessions.views import change_view
 from askd.store.log import Fence
 
@@ -40,13 +42,15 @@ async def prune(
         NotFound, Busy, StorageFailed: as `change_view` does.
     """
     bounds = means.context().bounds(model)
+    # To just below whichever begins first: left larger, it would be pruned again at once.
+    bounds = replace(bounds, compact_above=min(bounds.compact_above, bounds.prune_from))
     count = make_count(means, model)
     before = 0
 
     def make(conversation: Conversation) -> ViewChanged | None:
         nonlocal before
         overhead = find_overhead(conversation, model, means)
-        before = len(find_sight(conversation, conversation.running).items)
+        before = _count(conversation)
         change = plan_pruning(
             conversation,
             change_id=means.new_id(),
@@ -68,11 +72,9 @@ async def prune(
 
     change = await change_view(session, make, fulfils=fulfils)
     if change is not None:
-        conversation = session.conversation
-        after = len(find_sight(conversation, conversation.running).items)
         log.info(
             "Pruning complete: removed %d messages, tokens now %s/%d",
-            max(0, before - after),
+            max(0, before - _count(session.conversation)),
             change.tokens_after,
             bounds.budget,
         )
@@ -137,6 +139,11 @@ def find_overhead(conversation: Conversation, model: Model, means: Means) -> int
     tools = list_tools(conversation, means.tools) if model.manners.tools else ()
     frame = measure_request((), system=conversation.settings.system, tools=tools)
     return means.rates.estimate(model.name, frame)
+
+
+def _count(conversation: Conversation) -> int:
+    """The messages that a model can see."""
+    return count_messages(find_sight(conversation, conversation.running).items)
 
 
 def _log_exchanges(conversation: Conversation, change: ViewChanged) -> None:

@@ -96,27 +96,29 @@ class Summarizer:
             TooLarge: not even the last exchange fits the model's window.
             ProviderError: the model cannot be asked, or gives no answer.
         """
-        count = make_count(self._means, self._model)
-        limit = self._find_limit(count)
-        pieces = split_source(await self._show(source), limit=limit, count=count)
+        pieces = self._split(await self._show(source))
         text = ""
         for number, piece in enumerate(pieces, start=1):
             before: list[Item] = []
             if number > 1:
                 before = [Summary("so-far", clean_summary(text))]
             if len(pieces) > 1:
-                log.info("Summarizing piece %d of %d: model=%s", number, len(pieces), self._model)
+                name = self._model.name
+                log.info("Summarizing piece %d of %d: model=%s", number, len(pieces), name)
             text = await self._ask(before, piece)
         if self._trimmed:
             log.info("%s", TRIMMED.format(count=self._trimmed))
         return Written(text=clean_summary(text), usage=self._usage, trimmed=self._trimmed)
 
-    def _find_limit(self, count: Count) -> int:
-        """Tokens of the source that fit one request, beside all else that is in it."""
-        budget = self._model.limits.budget
-        rest = count([UserMessage("", (Text(f"{self._system or ''}{PROMPT}"),))])
-        # The answer's room is kept free already; the summary of earlier pieces takes as much.
-        return max(budget - rest - self._summary_tokens, budget // 4)
+    def _split(self, items: Sequence[Item]) -> list[list[Item]]:
+        """The source in pieces that fit a request, beside all else that is in it."""
+        count, budget = make_count(self._means, self._model), self._model.limits.budget
+        room = budget - count([UserMessage("", (Text(f"{self._system or ''}{PROMPT}"),))])
+        if count(items) <= room:
+            return [list(items)]
+        # Room for the answer is kept free already; the summary of earlier pieces takes as much.
+        limit = max(room - self._summary_tokens, budget // 4)
+        return split_source(items, limit=limit, count=count)
 
     async def _show(self, source: Sequence[Item]) -> list[Item]:
         """The source as it is sent: texts beside the log are read and cut, images named."""

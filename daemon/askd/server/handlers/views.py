@@ -55,6 +55,7 @@ async def compact(house: House, peer: Peer, params: ConversationCompact) -> Comp
             text=result.text,
             tokens_before=result.tokens_before,
             tokens_after=result.tokens_after,
+            why=result.why,
         )
     return CompactResult(conversation_id=session.id, state="pending", text=GOES_ON)
 

@@ -1,0 +1,196 @@
+"""Which background work a turn's write causes: exactly at a threshold, and one token over it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+import trio.testing
+
+from askd.core.bounds import Bounds, find_bounds
+from askd.core.items import Text
+from askd.providers.base import CallDelta, ModelRequest, Stopped
+from askd.sessions.compactions import COOL_DOWN_S
+from askd.sessions.rules import ContextRules
+from askd.sessions.triggers import Relief, choose_relief
+from askd.tools.base import Result
+from tests.fakes.log import FakeStore
+from tests.fakes.long_talks import (
+    Scribe,
+    at_work,
+    changes_of,
+    fill,
+    is_summary_request,
+    jobs_of,
+    make_models,
+    now,
+    settle,
+    talk,
+)
+from tests.fakes.models import Step
+from tests.fakes.sessions import open_room
+
+RULES = ContextRules(compaction_threshold=0.4, prune_threshold=0.6, summary_tokens=100)
+"""Compacted above 1,000 tokens, pruned from 1,500 on; 2,000 fit."""
+
+
+def bounds_of(window: int, reserved: int) -> Bounds:
+    return find_bounds(
+        window,
+        window - reserved,
+        compaction_threshold=0.8,
+        prune_threshold=0.9,
+        user_tokens=20_000,
+        summary_tokens=500,
+        min_turns=2,
+    )
+
+
+@pytest.mark.parametrize(
+    ("window", "reserved", "threshold"),
+    [
+        (8_192, 2_048, 6_144),
+        (8_192, 512, 6_553),
+        (100_000, 4_096, 80_000),
+        (200_000, 32_000, 160_000),
+    ],
+)
+@pytest.mark.parametrize(("over", "relief"), [(0, None), (1, "compact")])
+def test_compaction_begins_one_over_its_threshold(
+    window: int, reserved: int, threshold: int, over: int, relief: Relief | None
+) -> None:
+    bounds = bounds_of(window, reserved)
+    # Where the budget is the lower bound, pruning begins just there; it is off here.
+    bounds = replace(bounds, prune_from=bounds.window)
+    assert choose_relief(threshold + over, bounds, messages=2, may_compact=True) == relief
+
+
+@pytest.mark.parametrize(
+    ("tokens", "may_compact", "relief"),
+    [
+        (89_999, False, None),
+        (90_000, False, "prune"),
+        (90_000, True, "compact"),
+        (96_000, True, "compact"),
+    ],
+)
+def test_pruning_begins_at_its_threshold_where_compaction_cannot(
+    tokens: int, may_compact: bool, relief: Relief | None
+) -> None:
+    bounds = bounds_of(100_000, 4_096)
+    assert choose_relief(tokens, bounds, messages=2, may_compact=may_compact) == relief
+
+
+@pytest.mark.parametrize(("messages", "relief"), [(8, None), (9, "prune")])
+def test_the_coming_prompt_and_its_answer_count(messages: int, relief: Relief | None) -> None:
+    bounds = replace(bounds_of(100_000, 4_096), max_messages=10)
+    assert choose_relief(10, bounds, messages=messages, may_compact=True) == relief
+
+
+# ---- in turns -------------------------------------------------------------------------
+
+
+async def test_the_job_is_committed_with_the_turn_s_end() -> None:
+    async with open_room(models=make_models(Scribe()), title="off", context=RULES) as room:
+        session = await talk(room, None, *(fill(str(n), 230) for n in range(4)))
+        assert jobs_of(room) == []
+        await talk(room, session, fill("4", 230))
+        await trio.testing.wait_all_tasks_blocked()
+        (write,) = [each for each in room.store.writes if each.jobs]
+        assert write.bodies[-1].TYPE == "turn_finished"
+        (job,) = write.jobs
+        assert (job.kind, job.unique_key, job.max_attempts) == ("compact", session.id, 2)
+        assert job.arguments == {"conversation_id": session.id, "target": "test/small"}
+        assert session.compactions.is_due
+        await talk(room, session, "while it waits")
+        assert jobs_of(room) == [("compact", "available")]
+
+
+async def test_without_compaction_the_view_is_pruned() -> None:
+    rules = replace(RULES, compaction=False)
+    async with (
+        open_room(models=make_models(Scribe()), title="off", context=rules) as room,
+        at_work(room) as worker,
+    ):
+        session = await talk(room, None, *(fill(str(n), 230) for n in range(6)))
+        assert jobs_of(room) == []
+        await talk(room, session, fill("6", 230))
+        await settle(room, worker)
+        assert jobs_of(room) == [("prune", "completed")]
+        assert [change.reason for change in changes_of(session)] == ["threshold"]
+
+
+async def test_too_many_messages_are_pruned() -> None:
+    rules = ContextRules(max_messages=8)
+    async with (
+        open_room(models=make_models(Scribe()), title="off", context=rules) as room,
+        at_work(room) as worker,
+    ):
+        session = None
+        for n in range(8):
+            session = await talk(room, session, f"line {n}")
+            await settle(room, worker)
+        assert ("prune", "completed") in jobs_of(room)
+        longest = max(len(request.items) for request in room.models.requests)
+        assert longest <= 8, "the note that tells what left is none of the messages"
+
+
+async def test_one_compaction_a_minute_by_itself_and_pruning_between(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    store = FakeStore(now=now)
+    async with (
+        open_room(store=store, models=make_models(Scribe()), title="off", context=RULES) as room,
+        at_work(room) as worker,
+    ):
+        session = None
+        for n in range(12):
+            session = await talk(room, session, fill(str(n), 240))
+            await settle(room, worker)
+        kinds = [kind for kind, _ in jobs_of(room)]
+        assert kinds.count("compact") == 1
+        assert kinds.count("prune") >= 1
+        await trio.sleep(COOL_DOWN_S)
+        for n in range(12, 16):
+            session = await talk(room, session, fill(str(n), 240))
+            await settle(room, worker)
+        assert [kind for kind, _ in jobs_of(room)].count("compact") == 2
+
+
+@dataclass
+class Pages:
+    """A tool with a long answer."""
+
+    name: str = "reader"
+    description: str = "Reads."
+    effects: bool = False
+    schema: Mapping[str, Any] = field(default_factory=dict)
+
+    async def run(self, arguments: Mapping[str, Any]) -> Result:
+        return Result((Text(fill("page", 240)),))
+
+
+async def test_between_the_completions_of_a_long_turn_too() -> None:
+    calls = 8
+    scribe = Scribe()
+
+    def play(request: ModelRequest) -> list[Step]:
+        nonlocal calls
+        if is_summary_request(request):
+            return list(scribe(request))
+        calls -= 1
+        if calls < 0:
+            return ["done"]
+        return [CallDelta(0, f"call_{calls}", "reader", "{}"), Stopped("calls")]
+
+    async with (
+        open_room(models=make_models(play), title="off", context=RULES, tools=[Pages()]) as room,
+        at_work(room) as worker,
+    ):
+        session = await talk(room, None, "Read it all. FACT-goal")
+        await settle(room, worker)
+        assert room.models.rejected == []
+        compacted = [c for c in changes_of(session) if c.kind == "compact"]
+        assert len(compacted) == 1, "one a turn"
+        assert compacted[0].dropped_items
+        assert "FACT-goal" in str(room.models.requests[-1].items), "the prompt itself stays"
