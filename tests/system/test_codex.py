@@ -17,7 +17,13 @@ from tests.fakes.chat_answers import Answer, Status
 from tests.fakes.vendor import Said
 from tests.fakes.vendor_openai import OpenAIResponses
 from tests.system.servers import tell, write_config
-from tests.system.test_scenarios import find_rollout, wait_rollout
+from tests.system.test_scenarios import (
+    SUMMARY,
+    find_rollout,
+    show_context,
+    talk_long,
+    wait_rollout,
+)
 from tests.system.world import LIMIT_S, World
 
 CODEX = shutil.which("codex")
@@ -38,6 +44,15 @@ wire_api = "responses"
 requires_openai_auth = false
 request_max_retries = 1
 stream_max_retries = 1
+"""
+
+COMPACTING = """
+[models."fake/fake"]
+context_window = 3000
+max_output_tokens = 500
+[context]
+summary_tokens = 200
+user_message_tokens = 200
 """
 
 
@@ -93,14 +108,18 @@ class Codex:
 
 def find_said(items: list[dict[str, Any]], among: set[str]) -> list[tuple[str, str]]:
     """Who said what, of these words: Codex puts words of its own between them."""
-    texts = [
+    return [(role, text) for role, text in find_all_said(items) if text in among]
+
+
+def find_all_said(items: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    """Who said what."""
+    return [
         (str(item["role"]), str(part["text"]))
         for item in items
         if item.get("type", "message") == "message"
         for part in item["content"]
         if "text" in part
     ]
-    return [(role, text) for role, text in texts if text in among]
 
 
 def test_codex_resumes_what_was_said_here_before_and_after_a_clear(world: World) -> None:
@@ -144,3 +163,26 @@ def test_codex_resumes_what_was_said_here_before_and_after_a_clear(world: World)
         ("assistant", "A new start"),
         ("user", "What is my name?"),
     ]
+
+
+def test_codex_resumes_after_a_compaction(world: World) -> None:
+    assert world.model is not None
+    write_config(
+        world,
+        'default_model = "fake/fake"\n[providers.fake]\ndialect = "openai-chat"\n'
+        f'base_url = "{world.model.base_url}"\n{COMPACTING}',
+    )
+    talk_long(world, "work", range(8))
+    world.ok("compact", "work")
+    world.ok("-s", "work", "ECHO:A new start")
+    context = show_context(world, "work")
+    codex = Codex(world.home / "codex")
+    theirs = codex.take(wait_rollout(world, "work"))
+    items = codex.resume(str(world.events("work")[0]["id"]), "What is my name?")
+    expected = [*context, "What is my name?"]
+    assert [text for _, text in find_said(items, set(expected))] == expected
+    summaries = [text for _, text in find_all_said(items) if SUMMARY in text]
+    assert summaries == [text for text in context if SUMMARY in text], "once, and as it was"
+    assert not any(text.startswith("turn 0 ") for _, text in find_all_said(items))
+    back = world.ok("history", "import", str(theirs)).out.strip()
+    assert show_context(world, back) == [*expected, "So it was."]

@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from tests.system.servers import write_config
 from tests.system.world import ASK, LIMIT_S, Result, World
 
 MODEL = "openai (fake)"
@@ -199,6 +200,118 @@ def test_7_a_rollout_is_valid_line_by_line_and_becomes_the_conversation_again(
     for each in ("work", copy):
         world.ok("-s", each, "ECHO:three")
         assert said(world.model.requests()[-1]) == ["ECHO:two", "two", "ECHO:three"]
+
+
+# ---- 5, 6, 7: a window that is too small for all of it -----------------------------
+
+SMALL_WINDOW = """
+[models."openai/fake"]
+context_window = 3000
+max_output_tokens = 500
+[context]
+summary_tokens = 200
+user_message_tokens = 200
+"""
+BUDGET = 2500
+SUMMARY = "Here is the summary produced by the other language model"
+SUMMARIZED = " ".join(f"tok{number}" for number in range(20))
+"""What the scripted model answers to whoever does not tell it what to say."""
+
+
+def talk_long(world: World, name: str, turns: range) -> None:
+    """Turns that take a tenth of the window each; every one is answered."""
+    for number in turns:
+        words = f"turn {number} {'and so on ' * 50}end"
+        assert world.ok("-s", name, f"ECHO:{words}").out.strip() == words
+
+
+def wait_jobs(world: World) -> None:
+    """Until nothing is left to do in the background."""
+    wait_until(lambda: json.loads(world.ok("jobs", "list", "--json").out) == [])
+
+
+def find_changes(world: World, name: str, kind: str) -> list[dict[str, Any]]:
+    """What has become of the view, in this way."""
+    return [each for each in world.events(name) if each.get("kind") == kind]
+
+
+def show_context(world: World, name: str) -> list[str]:
+    """What the next request would hold."""
+    found = json.loads(world.ok("history", "show", name, "--context", "--json").out)
+    assert found["tokens"] <= found["budget"] == BUDGET
+    return [each["content"] for each in found["items"]]
+
+
+def test_5_twenty_long_turns_in_a_small_window(world: World) -> None:
+    assert world.model is not None
+    write_config(world, SMALL_WINDOW)
+    talk_long(world, "long", range(20))
+    wait_jobs(world)
+    compacted = find_changes(world, "long", "compact")
+    assert compacted, "a summary was made"
+    for each in compacted:
+        assert each["tokens_after"] <= 0.8 * each["tokens_before"]
+        assert each["model"] == "openai/fake"
+    world.ok("-s", "long", "ECHO:the last one")
+    *earlier, last = said(world.model.requests()[-1])
+    assert last == "ECHO:the last one"
+    for number in (18, 19):
+        recent = [text for text in earlier if f"turn {number} " in text]
+        assert len(recent) == 2, "recent turns stay word for word, both sides"
+        assert all(text.endswith("end") for text in recent)
+    assert sum(text.count(SUMMARY) for text in earlier) == 1
+    assert SUMMARIZED in "".join(earlier)
+    assert not any(text == f"turn 3 {'and so on ' * 50}end" for text in earlier)
+    shown = json.loads(world.ok("history", "show", "long", "--raw").out)
+    assert shown["message_count"] == 42, "the history has everything"
+    assert "WARN" not in world.log()
+
+
+def test_6_resumed_after_a_compaction(world: World) -> None:
+    assert world.model is not None
+    write_config(world, SMALL_WINDOW)
+    talk_long(world, "long", range(8))
+    before = show_context(world, "long")
+    assert len(before) == 16
+    assert not any(SUMMARY in text for text in before)
+    done = world.ok("compact", "long")
+    (change,) = find_changes(world, "long", "compact")
+    assert f"{change['tokens_before']} -> {change['tokens_after']} tokens" in done.err + done.out
+    after = show_context(world, "long")
+    assert sum(SUMMARY in text for text in after) == 1
+    assert after[-4:] == before[-4:], "the last turns are as they were"
+    world.ok("daemon", "stop")
+    world.ok("resume", "long")
+    assert show_context(world, "long") == after
+    world.ok("-c", "ECHO:and now")
+    request = "\n\n".join(said(world.model.requests()[-1]))
+    assert request == "\n\n".join([*after, "ECHO:and now"])
+    shown = json.loads(world.ok("history", "show", "long", "--raw").out)
+    assert shown["message_count"] == 18
+    world.ok("compact", "long", "--undo")
+    assert show_context(world, "long") == [*before, "ECHO:and now", "and now"]
+
+
+def test_7_a_rollout_after_a_compaction_becomes_the_same_conversation(world: World) -> None:
+    assert world.model is not None
+    write_config(world, SMALL_WINDOW)
+    talk_long(world, "long", range(8))
+    world.ok("compact", "long")
+    world.ok("-s", "long", "ECHO:and now")
+    path = wait_rollout(world, "long")
+    lines = read_rollout(path)
+    assert kinds(lines) == ["session_meta", *TURN * 8, "compacted", *TURN]
+    (line,) = [each for each in lines if each["type"] == "compacted"]
+    (change,) = find_changes(world, "long", "compact")
+    assert line["payload"]["message"] == change["summary"]["text"]
+    assert line["payload"]["message"].endswith(SUMMARIZED)
+    assert line["ask"]["up_to_seq"] == change["up_to_seq"]
+    assert (line["ask"]["model"], line["ask"]["truncated_count"]) == ("openai/fake", 0)
+    assert line["ask"]["usage"]["output_tokens"] > 0
+    copy = world.ok("history", "import", str(path)).out.strip()
+    assert show_context(world, copy) == show_context(world, "long")
+    raw = [json.loads(world.ok("history", "show", each, "--raw").out) for each in ("long", copy)]
+    assert raw[0]["messages"] == raw[1]["messages"]
 
 
 # ---- 8: the disk says no -----------------------------------------------------------
