@@ -156,7 +156,9 @@ def test_a_change_of_the_view_replaces_the_history() -> None:
     clear = ViewChanged("v", "clear", "t", summary=Summary("s", "so far"))
     back = ViewChanged("w", "undo", restored="v")
     *_, cleared, restored = told(*said, clear, back)
-    assert cleared == ("compacted", {"message": "so far", "replacement_history": []})
+    assert cleared[1]["message"] == "so far"
+    (told_after,) = cleared[1]["replacement_history"]
+    assert told_after["content"] == [{"type": "input_text", "text": "so far"}]
     assert [each["role"] for each in restored[1]["replacement_history"]] == ["user", "assistant"]
 
 

@@ -2,6 +2,7 @@
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from askd.core.events import (
     Event,
     TurnStarted,
     UnknownBody,
+    ViewChanged,
 )
 from askd.core.outcome import Usage
 from askd.store.backups import backup_path
@@ -120,7 +122,12 @@ def compare(bodies: list[Body]) -> None:
 def test_the_past_is_counted_as_the_writer_would_have(events: list[Event]) -> None:
     # What these would be refused for has nothing to do with usage.
     kept = (body for body in (each.body for each in events) if not isinstance(body, REFUSED))
-    compare([body for body in kept if not find_blobs([body])])
+    compare([_age(body) for body in kept if not find_blobs([body])])
+
+
+def _age(body: Body) -> Body:
+    """The event as it was then: no summary was made, and so none was paid for."""
+    return replace(body, usage=None) if isinstance(body, ViewChanged) else body
 
 
 @given(
