@@ -42,7 +42,9 @@ def read_mentions(
     """
     found = find_mentions(text, look)
     if found.missing:
-        raise _refuse_missing(found)
+        raise _refuse_missing(found, text)
+    if found.misread:
+        raise _refuse_lines(found.misread[0])
     reader = _Reader(beside, quiet=quiet)
     for mention in found.mentions:
         reader.take(mention)
@@ -199,10 +201,29 @@ def _cut(content: bytes, name: str, first: int, last: int) -> Input:
     return Input(b"\n".join(chosen) + b"\n", named.name)
 
 
-def _refuse_missing(found: Found) -> Failed:
+def _refuse_missing(found: Found, text: str) -> Failed:
     names = [show_path(each) for each in dict.fromkeys(found.missing)]
     what = f"is no file {names[0]}" if len(names) == 1 else f"are no files {', '.join(names)}"
     return unfit(
         f"There {what} to attach.",
-        hint=rf"Not meant as a file? Write \@{names[0]}, or say --no-mentions.",
+        hint=rf"Not meant as a file? Write \@{_show_written(found.missing[0], text)}, "
+        "or say --no-mentions.",
+    )
+
+
+def _show_written(name: str, text: str) -> str:
+    """A name as it was typed: in its quotes, if it had some."""
+    path, mark, lines = name.rpartition("#L")
+    for said, rest in ((name, ""), (path, mark + lines)):
+        if said and f'@"{said}"' in text:
+            return f'"{show_path(said)}"{rest}'
+    return show_path(name)
+
+
+def _refuse_lines(written: str) -> Failed:
+    path, _, lines = show_path(written).rpartition("#L")
+    return unfit(
+        f"#L{lines} names no lines of {path}.",
+        hint="Lines are written #L10 or #L10-25. Not meant as a file? Put a \\ before the @, "
+        "or say --no-mentions.",
     )

@@ -34,6 +34,8 @@ FILE_ENDINGS = {
 _CLOSERS = frozenset(",;:!?()[]{}<>\"'`|#")
 _DOTS = ".…"
 _LINES = re.compile(r"#L([0-9]{1,9})(?:-L?([0-9]{1,9}))?(?![\w-])")
+_BAD_LINES = re.compile(r"#L(?![A-Za-z]{2,}(?![\w-]))[\w-]*")
+"""Behind a name, what was meant as lines and is none; `#License` is a heading's anchor."""
 _ENDING = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,7}\Z")
 _FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})(.*)")
 _BACKTICKS = re.compile(r"`+")
@@ -65,6 +67,7 @@ class Found:
         mentions: in their order; the same one twice if it was said twice.
         missing: what looks like a path and leads nowhere.
         bare: directories that were named without a slash, and so are no mentions.
+        misread: what exists, with lines behind it that cannot be read, such as `x.py#L2-`.
         taken: the places of the characters that were taken out.
     """
 
@@ -72,6 +75,7 @@ class Found:
     mentions: tuple[Mention, ...] = ()
     missing: tuple[str, ...] = ()
     bare: tuple[str, ...] = ()
+    misread: tuple[str, ...] = ()
     taken: tuple[int, ...] = ()
 
 
@@ -83,6 +87,7 @@ class _Reading:
     mention: Mention | None = None
     missing: str | None = None
     bare: str | None = None
+    misread: str | None = None
 
 
 def find_mentions(text: str, look: Look) -> Found:
@@ -90,6 +95,7 @@ def find_mentions(text: str, look: Look) -> Found:
     mentions: list[Mention] = []
     missing: list[str] = []
     bare: list[str] = []
+    misread: list[str] = []
     taken: list[int] = []
     end = 0
     for place in _find_marks(text):
@@ -111,8 +117,17 @@ def find_mentions(text: str, look: Look) -> Found:
             missing.append(read.missing)
         if read.bare is not None:
             bare.append(read.bare)
+        if read.misread is not None:
+            misread.append(read.misread)
     kept = [text[a:b] for a, b in zip([0, *(t + 1 for t in taken)], [*taken, None], strict=True)]
-    return Found("".join(kept), tuple(mentions), tuple(missing), tuple(bare), tuple(taken))
+    return Found(
+        "".join(kept),
+        tuple(mentions),
+        tuple(missing),
+        tuple(bare),
+        tuple(misread),
+        tuple(taken),
+    )
 
 
 def _find_marks(text: str) -> Iterator[int]:
@@ -154,7 +169,7 @@ def _read_quoted(text: str, place: int, look: Look) -> _Reading | None:
     if lines is not None:
         mention, end = Mention(path, _read_lines(lines)), lines.end()
     if look(path) is not None:
-        return _Reading(end, mention)
+        return _Reading(end, mention, misread=_find_misread(mention, text, end))
     # `NSLog(@"hi")` is a string of another language.
     said = not text[place - 1 : place].strip() or looks_like_path(path, look)
     return _Reading(end, missing=mention.name) if said else None
@@ -174,7 +189,8 @@ def _read_run(text: str, place: int, look: Look) -> _Reading | None:
             if kind == "directory" and "/" not in mention.path:
                 bare = bare or mention.path
             elif kind is not None:
-                return _Reading(start + length, mention)
+                misread = _find_misread(mention, run, length)
+                return _Reading(start + length, mention, misread=misread)
     if bare is not None:
         return _Reading(start, bare=bare)
     end = next((at for at, letter in enumerate(run) if letter in _CLOSERS), len(run))
@@ -215,6 +231,12 @@ def _read_name(text: str) -> Iterator[tuple[Mention, int]]:
     plain = text.rstrip(_DOTS)
     if plain and plain != text:
         yield Mention(plain), len(plain)
+
+
+def _find_misread(mention: Mention, text: str, end: int) -> str | None:
+    """The name and what stands behind it, if that was meant as lines and could not be read."""
+    match = _BAD_LINES.match(text, end) if mention.lines is None else None
+    return None if match is None else mention.path + match[0]
 
 
 def _read_lines(match: re.Match[str]) -> tuple[int, int]:

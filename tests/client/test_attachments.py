@@ -105,6 +105,17 @@ def test_lines_are_those_of_an_editor() -> None:
     assert read("@empty") == [Input(b"", "empty")]
 
 
+def test_lines_that_cannot_be_read_never_become_the_whole_file() -> None:
+    write("x.py", "a\nb\n")
+    for written in ("@x.py#L2-", "@x.py#L1O-2", '@"x.py"#Lx'):
+        error = refuse(f"why {written}")
+        assert error.code == 2
+        assert "names no lines of x.py" in error.message
+        assert "#L10-25" in str(error.hint)
+    write("x.py#L2-", "c\n")
+    assert read("@x.py#L2-") == [Input(b"c\n", "x.py#L2-")]
+
+
 def test_an_image_goes_as_an_image() -> None:
     write("cat.txt", PNG)
     assert read("@cat.txt") == [Input(PNG, "cat.txt", "image/png")]
@@ -130,6 +141,8 @@ def test_a_missing_one_is_named_and_how_to_mean_no_file() -> None:
     error = refuse("@nope.py")
     assert error.message == "There is no file nope.py to attach."
     assert error.hint == r"Not meant as a file? Write \@nope.py, or say --no-mentions."
+    for written in ('@"no such"', '@"no such"#L3'):
+        assert rf"Write \{written}, or" in str(refuse(f"see {written}").hint)
     many = refuse("@nope.py @nope.py @src/a.py#L3").message
     assert many == "There are no files nope.py, src/a.py#L3 to attach."
     Path("gone.py").symlink_to("nowhere")

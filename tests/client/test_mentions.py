@@ -155,6 +155,28 @@ def test_a_missing_file_is_named(text: str, name: str) -> None:
     assert find(text) == Found(text, missing=(name,))
 
 
+@pytest.mark.parametrize(
+    "behind",
+    ["#L2-", "#Lx", "#L", "#L1O-25", "#L-5", "#L1-2-3", "#L10C5", "#L1234567890", "#L3-4.py"],
+)
+@pytest.mark.parametrize("name", ["x.py", '"a b.md"'])
+def test_lines_that_cannot_be_read_are_told(name: str, behind: str) -> None:
+    found = find(f"why @{name}{behind}?")
+    path = name.strip('"')
+    if behind == "#L3-4.py" and name != path:
+        assert found.mentions == (Mention(path, (3, 4)),)  # the quotes say where its name ends
+        return
+    assert found.mentions == (Mention(path),)
+    assert found.misread == (path + behind.removesuffix(".py"),)
+
+
+@pytest.mark.parametrize("text", ["@x.py#License", "@x.py#L3-4.bak", "@x.py#L3, or", "@x.py #L2-"])
+def test_a_heading_and_a_file_of_that_name_are_no_lines(text: str) -> None:
+    found = find(text)
+    assert len(found.mentions) == 1
+    assert found.misread == ()
+
+
 def test_a_directory_needs_its_slash() -> None:
     assert find("what is @src?") == Found("what is @src?", bare=("src",))
 
