@@ -18,8 +18,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ask.commands.calls import list_pages, read_events
+from ask.commands.calls import list_pages, read_tail, resolve
 from ask.connection import Client
+from ask.tails import find_last_messages
+from ask.transcript import Map
 from tests.bench.corpus import COMMON, RARE, Corpus, open_corpus
 from tests.bench.measure import Command, Run, cpu, pair, resident_bytes, run_once, wall
 from tests.bench.rows import Row
@@ -63,9 +65,13 @@ class Side:
 
     def read_last(self, number: int) -> None:
         """The last messages of a conversation, as `ask history show -n 20` reads them."""
-        events = list(read_events(self.client, self.chosen[number % len(self.chosen)]))
-        if len(events) < SIZES[0]:
-            raise RuntimeError(f"{len(events)} events of a conversation with {SIZES[0]} messages")
+        found = resolve(self.client, self.chosen[number % len(self.chosen)])
+
+        def is_enough(events: Sequence[Map]) -> bool:
+            return find_last_messages(events, HITS) is not None
+
+        if not is_enough(read_tail(self.client, found, HITS, is_enough=is_enough)):
+            raise RuntimeError(f"the last {HITS} messages of {found['id']} did not come")
 
 
 @contextmanager

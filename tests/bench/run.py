@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ask.connection import Client
-from tests.bench import appends, contexts, dialects, history, latency
+from tests.bench import appends, contexts, dialects, history, latency, lengths
 from tests.bench.measure import Command, cpu, pair, resident_bytes, run_once, wall
 from tests.bench.rows import Row, ratio_row
 from tests.system.world import ASK, ROOT, World, open_world
@@ -265,6 +265,7 @@ def measure_all(asked: Asked) -> list[Row]:
             "appends": measure_appends,
             "memory": lambda: measure_memory(world, asked.llm),
             "contexts": lambda: contexts.measure_contexts(max(3, rounds // 4)),
+            "lengths": lambda: lengths.measure_lengths(Path(directory), max(5, rounds // 2)),
             "history": lambda: measure_store(asked),
         }
         if unknown := asked.only - sources.keys():
