@@ -4,7 +4,8 @@ import pytest
 
 from askd.config import parse_settings
 from askd.providers.base import Price
-from askd.room_settings import read_local, read_models, read_providers
+from askd.room_settings import read_context, read_local, read_models, read_providers
+from askd.sessions.rules import ContextRules, Thresholds
 
 
 def test_a_known_name_needs_no_address() -> None:
@@ -57,6 +58,37 @@ def test_what_is_said_of_tools_is_not_what_is_believed() -> None:
     for said in (True, False):
         found = read_models(parse_settings(f'[models."a/b"]\ntools = {str(said).lower()}', "c"))
         assert (found["a/b"].tools, found["a/b"].manners.tools) == (said, said)
+
+
+def test_the_rules_of_a_context_are_the_defaults_of_the_settings() -> None:
+    assert read_context(parse_settings("", "c")) == ContextRules()
+
+
+def test_every_rule_of_a_context_can_be_set() -> None:
+    text = """
+[context]
+compaction = false
+compaction_threshold = 0.5
+compaction_model = "a/small"
+summary_tokens = 300
+user_message_tokens = 1000
+prune_threshold = 0.6
+min_retain_turns = 3
+max_history_messages = 40
+[models."a/b"]
+compaction_threshold = 0.7
+"""
+    assert read_context(parse_settings(text, "c")) == ContextRules(
+        compaction=False,
+        model="a/small",
+        compaction_threshold=0.5,
+        prune_threshold=0.6,
+        summary_tokens=300,
+        user_tokens=1000,
+        min_turns=3,
+        max_messages=40,
+        by_model={"a/b": Thresholds(compaction=0.7)},
+    )
 
 
 def test_the_embedded_model() -> None:

@@ -23,6 +23,9 @@ ROLES: dict[str, Role] = {
 }
 """The kinds of items that are messages. The daemon counts the same (`message_count`)."""
 
+CHANGES = ("compact", "prune", "undo")
+"""Changes of the view that are shown where they were made."""
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -57,7 +60,24 @@ class Unreadable:
     why: str
 
 
-Entry = Message | Unreadable
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a model sees has become less, or more again; nothing has left the history.
+
+    Attributes:
+        kind: `compact`, `prune` or `undo`.
+        text: the summary, or what is told of what left; empty: nothing is.
+        tokens: of the next request, before and after, if that is known.
+    """
+
+    seq: int
+    kind: str
+    text: str = ""
+    tokens: tuple[int, int] | None = None
+    model: str | None = None
+
+
+Entry = Message | Unreadable | Change
 
 
 @dataclass(slots=True)
@@ -79,7 +99,8 @@ def read_messages(events: Iterable[Map]) -> list[Message]:
 
 
 def read_entries(events: Iterable[Map]) -> list[Entry]:
-    """The same, and amid them the records that cannot be read: in the turn that ran then."""
+    """The same, and amid them what cannot be read, in the turn that ran then, and changes of
+    what a model sees."""
     blocks: dict[str, Block] = {}
     pinned: set[str] = set()
     running: str | None = None
@@ -106,6 +127,8 @@ def read_entries(events: Iterable[Map]) -> list[Entry]:
                 block.entries.append(read_unreadable(event))
             case "item_added":
                 _add_item(blocks, event)
+            case "view_changed" if event.get("kind") in CHANGES:
+                blocks[f"seq {event['seq']}"] = Block(event["seq"], [read_change(event)])
             case "item_pinned":
                 pinned.add(str(event.get("item_id")))
             case "item_unpinned":
@@ -118,6 +141,17 @@ def read_entries(events: Iterable[Map]) -> list[Entry]:
         replace(each, pinned=True) if isinstance(each, Message) and each.item_id in pinned else each
         for each in entries
     ]
+
+
+def read_change(event: Map) -> Change:
+    """A change of the view; of a summary what it says, without the frame for models."""
+    summary = event.get("summary") or {}
+    text = str(summary.get("text", ""))
+    if event.get("kind") == "compact":
+        _, _, text = text.partition("\n")
+    before, after = event.get("tokens_before"), event.get("tokens_after")
+    tokens = None if before is None or after is None else (int(before), int(after))
+    return Change(event["seq"], str(event["kind"]), text, tokens, event.get("model"))
 
 
 def read_unreadable(event: Map) -> Unreadable:

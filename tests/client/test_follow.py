@@ -210,6 +210,47 @@ def test_what_is_waited_for_turns_on_a_terminal(
     assert "⠋ Waiting 3 s for openai\r\x1b[K" in capfd.readouterr().err
 
 
+def compact(stage: Stage, state: str, text: str) -> None:
+    news = {"conversation_id": stage.turn["conversation_id"], "state": state, "text": text}
+    stage.notify("compaction", {**news, "tokens_before": 2, "tokens_after": 1})
+
+
+def test_a_compaction_is_told_on_a_terminal_and_never_in_the_midst_of_a_line(
+    lone_home: Path, capfd: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "isatty", lambda descriptor: descriptor in (1, 2))
+
+    def play(stage: Stage) -> None:
+        compact(stage, "started", "Compacting conversation history...")
+        stage.start()
+        stage.delta("Well, ")
+        compact(stage, "finished", "Compacted: 2 -> 1 tokens.")
+        stage.delta("yes.", offset=6)
+        stage.say_whole("Well, yes.")
+        stage.finish()
+
+    with FakeDaemon(lone_home, play):
+        assert make().run().code == 0
+    out, err = capfd.readouterr()
+    assert out == "Well, yes.\n"
+    assert err == "Compacting conversation history...\nCompacted: 2 -> 1 tokens.\n"
+
+
+def test_a_compaction_is_no_news_in_a_pipe(lone_home: Path, capfd: Captured) -> None:
+    def play(stage: Stage) -> None:
+        compact(stage, "failed", "Compression failed, conversation may hit limits soon")
+        answer("Yes.")(stage)
+
+    with FakeDaemon(lone_home, play):
+        make().run()
+    assert capfd.readouterr() == ("Yes.", "")
+    with FakeDaemon(lone_home, play):
+        make(as_json=True).run()
+    records = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    (news,) = [each for each in records if each["type"] == "compaction"]
+    assert (news["state"], news["tokens_after"]) == ("failed", 1)
+
+
 # ---- how it ends -------------------------------------------------------------------
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from ask.transcript import (
     Call,
+    Change,
     Message,
     Unreadable,
     describe_blob,
@@ -206,7 +207,7 @@ def places(*events: Map) -> list[str]:
     return [
         f"{entry.role}: {read_content(entry, describe_blob)}"
         if isinstance(entry, Message)
-        else f"{entry.seq}: {entry.of_type}"
+        else f"{entry.seq}: {entry.of_type if isinstance(entry, Unreadable) else entry.kind}"
         for entry in read_entries(number(*events))
     ]
 
@@ -221,3 +222,25 @@ def test_what_cannot_be_read_stands_in_its_place_and_is_no_message() -> None:
     queued = [prompt("a", "1"), prompt("b", "2"), started("b"), unreadable(), answer("b", "two")]
     assert places(*queued) == ["user: 1", "user: 2", "4: item_added", "assistant: two"]
     assert read_entries(number(unreadable("unknown", "why"))) == [Unreadable(1, "unknown", "why")]
+
+
+def test_a_change_of_the_view_stands_where_it_was_made() -> None:
+    framed = {"type": "summary", "id": "s", "text": "A frame for models:\nThey met.\nAll is well."}
+    told = {"type": "summary", "id": "n", "text": "2 earlier messages (9 tokens) were summarized:"}
+    sizes = {"tokens_before": 90, "tokens_after": 40}
+    changes: list[Map] = [
+        {"kind": "compact", "summary": framed, "model": "a/b", **sizes},
+        {"kind": "prune", "summary": told, "tokens_before": None},
+        {"kind": "clear"},
+        {"kind": "undo", "restored": "v"},
+    ]
+    events = [
+        {"type": "view_changed", "seq": seq, "at": 0.0, **each}
+        for seq, each in enumerate(changes, start=1)
+    ]
+    assert read_entries(events) == [
+        Change(1, "compact", "They met.\nAll is well.", (90, 40), "a/b"),
+        Change(2, "prune", "2 earlier messages (9 tokens) were summarized:"),
+        Change(4, "undo"),
+    ]
+    assert read_messages(events) == []

@@ -14,6 +14,7 @@ from askd.core.events import (
     Event,
     SettingsChanged,
     TurnStarted,
+    ViewChanged,
 )
 from askd.core.outcome import Usage
 from askd.errors import NotFound
@@ -21,7 +22,13 @@ from askd.store.batch import Change, Done, commit_batch
 from askd.store.changes import append, delete
 from askd.store.log import Write
 from askd.store.memory import MemoryLog
-from askd.store.usage import COST_LIMIT_USD, TOKENS_LIMIT, bound_usage, is_copy
+from askd.store.usage import (
+    COST_LIMIT_USD,
+    OF_A_SUMMARY,
+    TOKENS_LIMIT,
+    bound_usage,
+    is_copy,
+)
 from tests.store.builders import add, create, prompt
 
 TOOK = Usage(100, 20, 30, 5, 0.25)
@@ -50,6 +57,13 @@ def test_an_answer_is_a_row_with_the_model_of_its_turn(connection: sqlite3.Conne
     assert rows(connection) == []
     do(connection, append(add("c", end("t"))), at=7.0)
     assert rows(connection) == [("c", "t", 1, 7.0, "a/b", 100, 30, 20, 5, 0.25)]
+
+
+def test_a_summary_is_counted_with_the_model_that_wrote_it(connection: sqlite3.Connection) -> None:
+    do(connection, append(create("c", prompt("t"), start("t", "a/b"))))
+    compacted = ViewChanged("v", "compact", "t", model="e/f", usage=TOOK)
+    do(connection, append(add("c", compacted, ViewChanged("w", "prune", "t"))), at=7.0)
+    assert rows(connection) == [("c", "v", OF_A_SUMMARY, 7.0, "e/f", 100, 30, 20, 5, 0.25)]
 
 
 def test_answers_of_one_write_and_of_several_turns(connection: sqlite3.Connection) -> None:

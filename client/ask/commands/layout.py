@@ -18,13 +18,14 @@ from ask.hits import NARROW_COLUMNS as NARROW_COLUMNS
 from ask.hits import SHORT_ID as SHORT_ID
 from ask.hits import name_conversation as name_conversation
 from ask.terminal import strip_controls
-from ask.transcript import Entry, Message, Unreadable, describe_blob, read_content
+from ask.transcript import Change, Entry, Message, Unreadable, describe_blob, read_content
 
 MODEL_COLUMNS = 28
 CONTENT_LIMIT = 500
 """Characters of one message in `history show`; `--raw` shows all."""
 RULE = "=" * 80
 ROW_INDENT = "  "
+CHANGE_NAMES = {"compact": "SUMMARY", "prune": "PRUNED", "undo": "TAKEN BACK"}
 
 NO_CONVERSATIONS = 'No saved conversations.\nCreate one: ask "..."'
 NONE_LIVE = "No live conversations."
@@ -135,11 +136,12 @@ def lay_out_history(
     """A whole transcript, or its last `limit` messages with the indices of the whole.
 
     `total`: the messages of the whole, of which the entries are the last. Records that
-    cannot be read stand where they were; they have no index, nor a place in the limit.
+    cannot be read and changes of the view stand where they were; they have no index, nor
+    a place in the limit.
     """
     known = sum(isinstance(entry, Message) for entry in entries)
     total = known if total is None else total
-    unreadable = len(entries) - known
+    unreadable = sum(isinstance(entry, Unreadable) for entry in entries)
     lines = [
         f"Conversation: {name_conversation(summary)}",
         f"ID: {summary['id']}",
@@ -153,15 +155,32 @@ def lay_out_history(
     lines.append(RULE)
     first = 0 if limit is None else max(0, total - limit)
     index = total - known
-    for is_message, group in groupby(entries, key=lambda entry: isinstance(entry, Message)):
-        if is_message:
+    for kind, group in groupby(entries, key=type):
+        if kind is Message:
             for message in cast("Iterable[Message]", group):
                 index += 1
                 if index > first:
                     lines += ["", *lay_out_message(index, message)]
-        elif index >= first:
+        elif index < first:
+            continue
+        elif kind is Unreadable:
             lines += lay_out_unreadable(cast("Iterable[Unreadable]", group))
+        else:
+            for change in cast("Iterable[Change]", group):
+                lines += ["", *lay_out_change(change)]
     return lines
+
+
+def lay_out_change(change: Change) -> list[str]:
+    """What a model sees from here on in place of what is above."""
+    facts = [] if change.tokens is None else [f"{change.tokens[0]} -> {change.tokens[1]} tokens"]
+    facts += [] if change.model is None else [f"by {change.model}"]
+    about = f" ({', '.join(facts)})" if facts else ""
+    heading = f"[~] {CHANGE_NAMES.get(change.kind, change.kind.upper())}{about}"
+    if not change.text:
+        return [heading]
+    first, *rest = shorten(change.text, CONTENT_LIMIT).split("\n")
+    return [heading, f"{INDENT}Content: {first}", *(f"{INDENT}{line}" for line in rest)]
 
 
 def lay_out_unreadable(records: Iterable[Unreadable]) -> list[str]:

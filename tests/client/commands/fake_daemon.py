@@ -58,6 +58,7 @@ class FakeDaemon:
         usage: the rows of `usage/read`, whatever they are grouped by.
         hits: the rows of `conversation/search`, whatever is looked for.
         scrubbed: what `conversation/scrub` answers, one after the other.
+        shrunk: what `conversation/compact`, `prune` and `undo` answer, one after the other.
         context: the items of `conversation/context`; `limits`, what else it says.
         unknown: parameters that it does not know yet, for it is older than the client.
         pinned: ids of conversations.
@@ -90,6 +91,7 @@ class FakeDaemon:
         self.usage: list[Map] = []
         self.hits: list[Map] = []
         self.scrubbed: list[Map] = []
+        self.shrunk: list[Map] = []
         self.context: list[Map] = []
         self.limits: Map = {"context_window": 8192, "budget": 8000, "healed": 1}
         self.pinned: set[str] = set()
@@ -567,6 +569,18 @@ class FakeDaemon:
     def _conversation_clear(self, params: Map) -> Map:
         self.append(self._known(params), "view_changed", id="v", kind="clear")
         return {"conversation_id": params["conversation_id"]}
+
+    def _conversation_compact(self, params: Map) -> Map:
+        return self._shrink(params)
+
+    def _conversation_prune(self, params: Map) -> Map:
+        return self._shrink(params)
+
+    def _conversation_undo(self, params: Map) -> Map:
+        return self._shrink(params)
+
+    def _shrink(self, params: Map) -> Map:
+        return {"conversation_id": self._known(params), **self.shrunk.pop(0)}
 
     def _conversation_scrub(self, params: Map) -> Map:
         return self.scrubbed.pop(0)

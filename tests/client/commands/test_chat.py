@@ -47,6 +47,29 @@ def test_lines_are_prompts_of_one_conversation(daemon: FakeDaemon, chat: Any) ->
     assert first["terminal"] == "name:here"
 
 
+def test_the_view_is_made_smaller_and_that_is_kept(daemon: FakeDaemon, chat: Any) -> None:
+    sizes = {"tokens_before": 90, "tokens_after": 40}
+    daemon.shrunk = [
+        {"state": "finished", "text": "Compacted: 90 -> 40 tokens.", **sizes},
+        {"undone": "compact", **sizes},
+        {"pruned": False},
+        {"state": "failed", "text": "Compression failed, conversation may hit limits soon"},
+    ]
+    result = chat("/compact\n/compact --undo\n/prune\n/compact\n/exit\n", "-s", "talk")
+    assert result.code == 1
+    assert result.err.splitlines()[:3] == [
+        "Compacted: 90 -> 40 tokens.",
+        "Taken back: the compaction (90 -> 40 tokens).",
+        "There is nothing to prune.",
+    ]
+    assert "Compression failed, conversation may hit limits soon" in result.err
+    assert notices(daemon)[:2] == [
+        ("command", "User executed command: /compact"),
+        ("result", "Command result: Compacted: 90 -> 40 tokens."),
+    ]
+    assert daemon.called("turn/start") == []
+
+
 def test_commands_are_kept_and_never_sent(daemon: FakeDaemon, chat: Any) -> None:
     result = chat("/models list\n/help\n/clear\n/exit\nnever reached\n", "-s", "talk")
     assert result.code == 0

@@ -10,7 +10,7 @@ import pytest
 from ask.commands import layout
 from ask.graphemes import find_width
 from ask.terminal import strip_controls
-from ask.transcript import Call, Entry, Message, Unreadable
+from ask.transcript import Call, Change, Entry, Message, Unreadable
 
 GOLDEN = Path(__file__).resolve().parents[2] / "data" / "history_show.txt"
 UPDATED_AT = 1_767_225_600.0
@@ -201,3 +201,37 @@ def test_what_is_pinned_is_marked() -> None:
     assert row.endswith("2 messages  pinned")
     (head, *_) = layout.lay_out_message(3, Message("user", 1, "a.0", pinned=True))
     assert head == "[3] USER (pinned)"
+
+
+def test_changes_of_the_view_stand_between_messages_and_count_as_none() -> None:
+    said = [
+        Message("user", 0.0, f"m{n}", parts=({"type": "text", "text": f"line {n}"},))
+        for n in (1, 2)
+    ]
+    entries: list[Entry] = [
+        said[0],
+        Change(3, "compact", "They met.\nAll is well.", (90, 40), "a/b"),
+        Change(4, "undo"),
+        said[1],
+        Change(9, "prune", "1 earlier messages (9 tokens) were summarized:", (90, 40)),
+    ]
+    summary = {"id": "c", "name": "work", "model": "a/b"}
+    lines = layout.lay_out_history(summary, entries, None)
+    assert lines[3] == "Messages: 2 total"
+    assert lines[5:] == [
+        "",
+        "[1] USER",
+        "    Content: line 1",
+        "",
+        "[~] SUMMARY (90 -> 40 tokens, by a/b)",
+        "    Content: They met.",
+        "    All is well.",
+        "",
+        "[~] TAKEN BACK",
+        "",
+        "[2] USER",
+        "    Content: line 2",
+        "",
+        "[~] PRUNED (90 -> 40 tokens)",
+        "    Content: 1 earlier messages (9 tokens) were summarized:",
+    ]

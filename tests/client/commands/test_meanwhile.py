@@ -52,6 +52,21 @@ def test_nothing_is_shown_twice() -> None:
     assert hear(chat, *events, notice("bye")) == "* bye\n\n"
 
 
+def test_what_others_did_to_the_view_is_told() -> None:
+    sizes = {"tokens_before": 90, "tokens_after": 40}
+    changes = [
+        {"type": "view_changed", "id": kind, "kind": kind, **sizes}
+        for kind in ("compact", "prune", "undo")
+    ]
+    chat = Meanwhile()
+    chat.expect_change()
+    assert hear(chat, changes[0], *changes) == (
+        "* Compacted: 90 -> 40 tokens.\n\n"
+        "* Pruned: 90 -> 40 tokens; the model does not see what left.\n\n"
+        "* The last compaction or pruning was taken back.\n\n"
+    )
+
+
 def test_own_commands_are_left_out_once_each() -> None:
     chat = Meanwhile()
     chat.expect_notice("User viewed help")

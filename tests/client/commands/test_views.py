@@ -43,6 +43,34 @@ def test_what_was_thought_before_the_answer_began_is_of_the_past(
     assert capfd.readouterr() == ("Yes", "")
 
 
+def news_of(text: str) -> News:
+    return News("compaction", {"conversation_id": "c", "state": "started", "text": text})
+
+
+def test_a_compaction_is_told_to_a_terminal_between_lines(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "isatty", lambda descriptor: True)
+    view = TextView(ALL)
+    view.show([news_of("Compacting\x1b[2J")])
+    assert capfd.readouterr() == ("", "Compacting\n")
+    view.show([delta("text", "Let me"), news_of("Compacted.")])
+    view.show([delta("text", " see")])
+    assert capfd.readouterr() == ("Let me see", "")
+    finished = {"type": "turn_finished", "turn_id": "t", "outcome": "completed", "code": 0}
+    view.show([News("event", finished)])
+    assert capfd.readouterr() == ("\n", "Compacted.\n")
+
+
+def test_a_compaction_is_no_news_in_a_pipe_and_a_record_for_a_program(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    TextView(ALL).show([news_of("Compacting")])
+    assert capfd.readouterr() == ("", "")
+    JsonView(ALL).show([news_of("Compacting")])
+    assert capfd.readouterr().out.startswith('{"type": "compaction", "conversation_id": "c"')
+
+
 def test_what_is_said_beside_the_news_has_a_line_of_its_own(
     capfd: pytest.CaptureFixture[str],
 ) -> None:

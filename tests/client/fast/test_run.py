@@ -330,12 +330,40 @@ def test_reasoning_and_loading_on_a_terminal(
     def wait(stage: Stage) -> None:
         stage.progress("waiting", "Waiting ...")
 
-    with FakeDaemon(lone_home, think, load, wait):
+    def compact(stage: Stage) -> None:
+        news = {"conversation_id": stage.turn["conversation_id"], "state": "started"}
+        stage.notify("compaction", {**news, "text": "Compacting conversation history..."})
+
+    with FakeDaemon(lone_home, think, load, wait, compact):
         assert carried_from(run("hi")).progress is None
-        for text in ("Loading ...", "Waiting ..."):
+        for text in ("Loading ...", "Waiting ...", "Compacting conversation history..."):
             progress = carried_from(run("hi")).progress
             assert progress is not None
             assert progress["text"] == text
+
+
+@pytest.mark.parametrize(("words", "on_terminal"), [(("hi",), False), (("-q", "hi"), True)])
+def test_a_compaction_is_no_news_in_a_pipe_nor_when_quiet(
+    lone_home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    words: tuple[str, ...],
+    on_terminal: bool,
+) -> None:
+    monkeypatch.setattr(os, "isatty", lambda descriptor: on_terminal and descriptor == 2)
+
+    def play(stage: Stage) -> None:
+        stage.start()
+        news = {"conversation_id": stage.turn["conversation_id"], "state": "finished"}
+        stage.notify("compaction", {**news, "text": "Compacted: 2 -> 1 tokens."})
+        stage.say_whole("done")
+        stage.finish()
+
+    with FakeDaemon(lone_home, play):
+        assert run(*words) == 0
+    out, err = capfd.readouterr()
+    assert out == "done\n"
+    assert "Compacted" not in err
 
 
 def test_a_time_limit_that_the_daemon_does_not_keep(
