@@ -289,6 +289,10 @@ class Application:
 
     def _make_house(self) -> House:
         database = self._environment.paths.database
+
+        def find_mirror() -> Path:
+            return find_places(self._environment.paths, self._host.settings).rollouts
+
         return House(
             identity=self._identity,
             sessions=self._sessions,
@@ -298,7 +302,7 @@ class Application:
             host=self._host,
             auth=self._auth,
             scrubs=self._scrubs,
-            backups=Backups(database),
+            backups=Backups(database, find_mirror=find_mirror),
             jobs=self._jobs,
             checkup=Checkup(database, surveyor=self._reader, mirrors=self._mirror),
             clients=self._reception.count_clients,

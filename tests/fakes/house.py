@@ -140,7 +140,7 @@ class KeptBackups(Backups):
     """Copies that hold these conversations, by their names."""
 
     def __init__(self) -> None:
-        super().__init__(Path("/nowhere/ask.db"))
+        super().__init__(Path("/nowhere/ask.db"), find_mirror=lambda: Path("/nowhere/rollouts"))
         self.holding: dict[str, list[str]] = {}
 
     async def find(self, conversation_ids: Sequence[str] | None = None) -> list[Backup]:

@@ -14,10 +14,12 @@ from askd.store.backups import (
     Backups,
     backup_path,
     drop_old_backups,
+    find_asides,
     find_backups,
     holds_any,
     remove_backup,
 )
+from askd.store.rollouts.rows import place_file
 
 
 @pytest.fixture
@@ -83,7 +85,7 @@ def test_old_copies_go(path: Path) -> None:
 async def test_copies_are_described_and_removed_by_name(path: Path) -> None:
     four, five = make(path, 4, ["a"]), make(path, 5, ["b"])
     os.utime(four, (100.0, 100.0))
-    backups = Backups(path)
+    backups = Backups(path, find_mirror=lambda: path.parent / "rollouts")
     found = await backups.find()
     assert [each.name for each in found] == [four.name, five.name]
     assert (found[0].at, found[0].bytes) == (100.0, four.stat().st_size)
@@ -93,3 +95,48 @@ async def test_copies_are_described_and_removed_by_name(path: Path) -> None:
             await backups.remove(name)
     await backups.remove(four.name)
     assert [each.name for each in await backups.find()] == [five.name]
+
+
+def put_aside(mirror: Path, *ids: str, at: str = "20260102T030405Z") -> Path:
+    """A directory of rollouts that a restore left, with the files of these conversations."""
+    aside = mirror.with_name(f"{mirror.name}.backup-before-restore-{at}")
+    for id in ids:
+        file = place_file(aside, id, 100.0)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(b"what was said")
+    return aside
+
+
+async def test_rollouts_that_were_put_aside_are_copies_too(path: Path) -> None:
+    mirror = path.parent / "rollouts"
+    one = put_aside(mirror, "a", "no plain id!")
+    two = put_aside(mirror, "b", at="20260102T030405Z-2")
+    backups = Backups(path, find_mirror=lambda: mirror)
+    assert [each.name for each in await backups.find(["a"])] == [one.name]
+    assert [each.name for each in await backups.find(["no plain id!"])] == [one.name]
+    assert [each.name for each in await backups.find(["c"])] == []
+    assert [(each.name, each.bytes) for each in await backups.find()] == [
+        (one.name, 26),
+        (two.name, 13),
+    ]
+    await backups.remove(one.name)
+    await backups.remove(two.name)
+    assert sorted(each.name for each in path.parent.iterdir()) == ["ask.db"]
+
+
+async def test_directories_of_other_names_are_nobodys_to_remove(
+    path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    mirror = tmp_path_factory.mktemp("elsewhere") / "mine"
+    far, near = put_aside(mirror, "a"), put_aside(path.parent / "rollouts", "a")
+    for name in ("mine.backup-before-lunch", "mine.backup-1", "other.backup-before-restore-1"):
+        (mirror.parent / name).mkdir()
+    others = put_aside(mirror.with_name("other"), "a")
+    link = mirror.with_name("mine.backup-before-restore-20270102T030405Z")
+    link.symlink_to(others)
+    assert find_asides(path, mirror) == sorted([far, near])
+    assert find_asides(path, path.parent / "gone" / "mine") == [near]
+    backups = Backups(path, find_mirror=lambda: mirror)
+    for name in (others.name, link.name, "mine.backup-1"):
+        with pytest.raises(NotFound):
+            await backups.remove(name)

@@ -1,6 +1,6 @@
-"""Copies of the database: what a deletion says of them, and what removes them.
+"""Copies of the database, and of its rollouts: what a deletion says of them, what removes them.
 
-They lie beside the database, and hold what was deleted since they were made. The
+They lie beside what they are of, and hold what was deleted since they were made. The
 daemon knows them; nothing here looks into a directory.
 """
 
@@ -16,6 +16,8 @@ from ask.exits import Failed
 if TYPE_CHECKING:
     from ask.connection import Client
 
+DATABASE = "ask.db."
+"""So begin the names of copies of the database; others are directories of rollouts."""
 LOOKUP = 1000
 """Conversations that copies are searched for at once."""
 
@@ -62,9 +64,13 @@ def remove_copies(client: "Client", copies: Sequence[Map]) -> None:
 
 
 def count_copies(copies: Sequence[Map]) -> str:
-    """`2 copies of the database`."""
-    noun = "copy" if len(copies) == 1 else "copies"
-    return f"{len(copies)} {noun} of the database"
+    """`2 copies of the database and 1 copy of the rollouts`."""
+    ours = sum(each["name"].startswith(DATABASE) for each in copies)
+    return " and ".join(
+        f"{number} {'copy' if number == 1 else 'copies'} of the {what}"
+        for number, what in ((ours, "database"), (len(copies) - ours, "rollouts"))
+        if number
+    )
 
 
 def lay_out_copies(copies: Iterable[Map]) -> list[str]:

@@ -4,8 +4,12 @@ The daemon looks at its own files (`daemon/check`); only the names of backups ar
 read here, so that they are listed when no daemon can start.
 """
 
+import glob
+import os
 import time
+import tomllib
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ask.commands.findings import WAYS_BACK, Finding, lay_out_age, lay_out_size
@@ -106,15 +110,39 @@ def judge_rollouts(found: Map | None) -> Finding:
     return Finding("rollouts", "ok", told)
 
 
+def find_mirror(paths: Paths) -> Path:
+    """Where the rollouts are; asked of the settings' file, for no daemon may be there."""
+    try:
+        with paths.config_file.open("rb") as stream:
+            directory = tomllib.load(stream).get("rollouts", {}).get("directory")
+    except (OSError, ValueError, AttributeError):
+        directory = None  # what is wrong with it another check says
+    return Path(directory) if isinstance(directory, str) and directory else paths.rollouts
+
+
+def measure(path: Path) -> int:
+    """Bytes of a file, or of all files below a directory; raises `OSError`."""
+    if not path.is_dir():
+        return path.stat().st_size
+    return sum(
+        os.lstat(os.path.join(folder, name)).st_size
+        for folder, _, names in os.walk(path)
+        for name in names
+    )
+
+
 def list_backups(paths: Paths, now: float | None = None) -> Finding:
-    """The copies of the database that one could go back to, the newest first."""
+    """The copies of the database, and rollouts put aside, that one could go back to."""
     moment = time.time() if now is None else now
     found = []
+    mirror = find_mirror(paths)
     try:
-        for path in paths.data.glob(f"{paths.database.name}.backup-*"):
+        for path in (
+            *paths.data.glob(f"{glob.escape(paths.database.name)}.backup-*"),
+            *mirror.parent.glob(f"{glob.escape(mirror.name)}.backup-before-*"),
+        ):
             if not path.name.endswith(NO_BACKUPS):
-                status = path.stat()
-                found.append((status.st_mtime, status.st_size, path.name))
+                found.append((path.stat().st_mtime, measure(path), path.name))
     except OSError as error:
         return Finding("backups", "warn", f"{paths.data}: {error.strerror}.", "Look there.")
     if not found:

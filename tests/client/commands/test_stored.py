@@ -81,6 +81,23 @@ def test_backups_are_listed_the_newest_first(home: Path) -> None:
     assert text.endswith(f", 2 more in {paths.data}")
 
 
+def test_rollouts_that_were_put_aside_are_listed(home: Path) -> None:
+    paths = Paths.of(os.environ)
+    mirror = home / "mine"
+    for directory in (paths.rollouts, mirror):
+        aside = directory.with_name(f"{directory.name}.backup-before-restore-20260102T030405Z")
+        (aside / "2026").mkdir(parents=True)
+        (aside / "2026" / "rollout.jsonl").write_bytes(b"x" * 3000)
+    assert "rollouts.backup-before-restore-20260102T030405Z (3 kB" in (
+        stored.list_backups(paths).text
+    )
+    paths.config.mkdir(parents=True)
+    paths.config_file.write_text(f'[rollouts]\ndirectory = "{mirror}"\n')
+    assert "mine.backup-before-restore-20260102T030405Z (3 kB" in stored.list_backups(paths).text
+    paths.config_file.write_text("rollouts = 1")
+    assert stored.find_mirror(paths) == paths.rollouts
+
+
 def test_an_older_daemon_is_not_asked_twice(daemon: FakeDaemon, ask: Ask, home: Path) -> None:
     daemon.refusals["daemon/check"] = Refusal("unknown_method", "no")
     assert "warn  store: This daemon is too old to check it." in ask("doctor").out

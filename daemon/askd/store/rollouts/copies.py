@@ -188,7 +188,8 @@ class Copies:
     def find_behind(self, after: Place) -> tuple[list[str], Place | None]:
         """Conversations whose file is to be seen to, and where to go on; None: that is all.
 
-        The last updated come first: theirs are the files that somebody may want today. Those whose file is up to date are among them if it is not there, or shorter than it was.
+        The last updated come first: theirs are the files that somebody may want today. Those
+        whose file is up to date are among them if it is not there, or shorter than it was.
         """
         connection = self._connect()
         found, place = rollouts.list_rollouts(connection, after=after, limit=LISTED)

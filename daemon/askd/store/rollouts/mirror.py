@@ -128,6 +128,11 @@ class Mirror:
         self._must_remove = self._must_look = True
         self._wake.set()
 
+    def sweep(self) -> None:
+        """Hear that files are gone: those are written again."""
+        self._begin_sweep()
+        self._wake.set()
+
     async def settle(self) -> None:
         """Return when all that is due now was tried, and the table knows of it.
 

@@ -68,11 +68,15 @@ class Removal:
 def place_file(directory: Path, conversation_id: str, created_at: float) -> Path:
     """Where the file of a conversation belongs, as Codex names its own but in UTC."""
     moment = datetime.fromtimestamp(min(max(created_at, 0.0), LAST_TIME), UTC)
-    name = conversation_id
-    if not PLAIN_ID.fullmatch(name):
-        name = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:32]
     folder = directory / f"{moment:%Y}" / f"{moment:%m}" / f"{moment:%d}"
-    return folder / f"rollout-{moment:%Y-%m-%dT%H-%M-%S}-{name}.jsonl"
+    return folder / f"rollout-{moment:%Y-%m-%dT%H-%M-%S}-{name_file(conversation_id)}.jsonl"
+
+
+def name_file(conversation_id: str) -> str:
+    """What stands for a conversation in the name of its file: its id, if that can."""
+    if PLAIN_ID.fullmatch(conversation_id):
+        return conversation_id
+    return hashlib.sha256(conversation_id.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def store_path(path: Path, data: Path) -> str:

@@ -16,7 +16,7 @@ from typing import Protocol, TypeVar
 import trio
 
 from askd.core.scrubbing import Scrub
-from askd.store.backups import find_backups, remove_backup
+from askd.store.backups import find_copies, remove_backup
 from askd.store.batch import Change
 from askd.store.database import open_readonly
 from askd.store.refusals import storage_failed
@@ -141,11 +141,13 @@ class Scrubber:
 
         def work() -> Cleaned:
             files = _clean_files(places, scrub)
-            removed = [each for each in find_backups(places.database) if backups]
+            removed = [each for each in find_copies(places.database, places.rollouts) if backups]
             for backup in removed:
                 remove_backup(backup)
             left = [each for each in _all_files(places) if count_in_file(each, scrub)]
-            left += [each for each in find_backups(places.database) if each not in left]
+            left += [
+                each for each in find_copies(places.database, places.rollouts) if each not in left
+            ]
             return Cleaned(files=files, backups=removed, left=left, is_erased=is_erased)
 
         return await self._in_thread(work)
