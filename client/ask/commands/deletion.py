@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -53,6 +54,7 @@ WINDOW = 16
 PROGRESS_COUNT = 50
 """With fewer there is nothing to watch."""
 PROGRESS_S = 0.1
+LOST_HINT = "See what is left: ask list; it can be run again with that."
 SIGNALLED = 128
 """What a shell adds to a signal's number: 130 for Ctrl-C."""
 
@@ -184,16 +186,24 @@ def _carry_out(client: "Client", plan: Plan, *, backups: bool, yes: bool, as_jso
         if not _confirm(plan, copies):
             click.echo("Nothing was deleted.", err=True)
             return DONE
+    from ask.connection import ConnectionLost  # what only prints its help needs no connection
+
     gone: list[str] = []
     number = 0
+    is_lost = False
     try:
         with stop_politely() as stopped:
             for id in delete_each(client, plan, stopped):
                 gone.append(id)
             number = stopped()
+    except ConnectionLost as error:
+        is_lost = True
+        error.hint = LOST_HINT
+        raise
     finally:
         _print_ids(gone, as_json)
-        click.echo(_tell(plan, len(gone), is_whole=not number), err=True)
+        told = _tell_lost if is_lost else partial(_tell, is_whole=not number)
+        click.echo(told(plan, len(gone)), err=True)
     if gone:
         tell_copies(client, gone, backups=backups and not number)
     return SIGNALLED + number if number else DONE
@@ -209,6 +219,12 @@ def _tell(plan: Plan, gone: int, *, is_whole: bool) -> str:
         verb = "is" if asked - gone == 1 else "are"
         return f"Deleted {layout.count(gone, 'conversation')}; {rest} {verb} in use by now."
     return f"Deleted {gone} of {layout.count(asked, 'conversation')}."
+
+
+def _tell_lost(plan: Plan, gone: int) -> str:
+    """What is known of it where the daemon's answers have not come."""
+    sure = f"Deleted {gone} of {layout.count(len(plan.rows), 'conversation')} for sure"
+    return f"{sure}; what was asked for last may be gone too."
 
 
 def delete_each(client: "Client", plan: Plan, stopped: Stopped) -> Iterator[str]:

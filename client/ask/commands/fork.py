@@ -9,10 +9,13 @@ import os
 import click
 
 from ask.commands.calls import conversation_argument, json_option, open_client, resolve
+from ask.commands.doubt import tell_doubt
 from ask.commands.help import Command, Example
 from ask.commands.layout import count, name_conversation
 from ask.protocol import errors
 from ask.terminal import find_terminal, strip_controls
+
+MAYBE = "The copy may have been made. Look: ask list; if it is not there, fork again."
 
 
 @click.command(
@@ -49,7 +52,8 @@ def fork_command(conversation: str, at_seq: int | None, name: str | None, as_jso
             "name": name,
             "terminal": find_terminal(os.environ),
         }
-        summary = client.call("conversation/fork", asked)
+        with tell_doubt(lost=MAYBE, stopped=MAYBE):
+            summary = client.call("conversation/fork", asked)
     click.echo(json.dumps(summary) if as_json else summary["id"])
     copied = count(summary["message_count"], "message")
     click.echo(strip_controls(f"Forked: {name_conversation(source)}, {copied}."), err=True)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import click
 
 from ask.commands.daemon import STOP_WAIT_S, stop_daemon
-from ask.exits import DONE, NO_DAEMON, Failed
+from ask.exits import DONE, INTERRUPTED, NO_DAEMON, Failed
 from ask.spawn import inherit
 
 SIGNALLED = 128
@@ -59,7 +59,12 @@ def run(words: Sequence[str]) -> int:
     try:
         code = child.wait()
     except KeyboardInterrupt:
-        child.wait()  # it had the same Ctrl-C, and says how it ends
+        # It had the same Ctrl-C, and says how it ends, unless it was done by then or hardly begun.
+        code = child.wait()
+        if code == DONE:
+            click.echo("It was done before it could be stopped.", err=True)
+        elif code != INTERRUPTED:
+            click.echo("It was stopped. Look at what there is: ask doctor", err=True)
         raise
     return code if code >= 0 else SIGNALLED - code
 

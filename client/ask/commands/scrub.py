@@ -13,6 +13,7 @@ import click
 
 from ask.commands import layout
 from ask.commands.calls import Map, json_option, open_client
+from ask.commands.doubt import tell_doubt
 from ask.commands.help import Command, Example
 from ask.protocol import errors
 from ask.terminal import strip_controls
@@ -30,6 +31,8 @@ HELD = (
     "twice. Freed pages may hold it still; run it again."
 )
 STOPPED = "What was replaced stays replaced; run it again for the rest."
+LOST = f"Some of it may have been replaced. {STOPPED}"
+UNCHANGED = "Nothing was changed."
 ELSEWHERE = (
     "Not reached: what providers were sent, terminals' scrollback, the shell's history, the "
     "system's journal, copies elsewhere. A key that leaked is best replaced by a new one."
@@ -67,23 +70,20 @@ def scrub_command(
     asked: Map = {"pattern": _read_pattern(pattern), "regex": regex, "short": yes}
     with open_client() as client:
         if dry_run:
-            found = _call(client, {**asked, "dry_run": True})
+            found = _look(client, asked)
             if as_json:
                 click.echo(json.dumps(found))
             else:
                 _show(found)
             return
         if not yes:
-            found = _call(client, {**asked, "dry_run": True})
+            found = _look(client, asked)
             _show(found)
             if not (_count(found) or backups) or not _confirm():
-                click.echo("Nothing was changed.", err=True)
+                click.echo(UNCHANGED, err=True)
                 return
-        try:
+        with tell_doubt(lost=LOST, stopped=STOPPED):
             done = _call(client, {**asked, "backups": backups})
-        except KeyboardInterrupt:
-            click.echo(STOPPED, err=True)
-            raise
     if as_json:
         click.echo(json.dumps(done))
     _tell(done)
@@ -101,6 +101,11 @@ def _read_pattern(pattern: str) -> str:
         raise click.UsageError("Standard input is not UTF-8 text.") from None
     # An `echo` put the last line's end there.
     return said.removesuffix("\n").removesuffix("\r")
+
+
+def _look(client: "Client", asked: Map) -> Map:
+    with tell_doubt(lost=UNCHANGED, stopped=UNCHANGED):
+        return _call(client, {**asked, "dry_run": True})
 
 
 def _call(client: "Client", params: Map) -> Map:

@@ -23,6 +23,7 @@ from ask.commands.calls import (
     open_client,
     resolve,
 )
+from ask.commands.doubt import tell_doubt
 from ask.commands.help import Command, Example
 from ask.exits import Failed
 from ask.fast.caller import write_all
@@ -40,6 +41,8 @@ CHUNK_LIMIT_S = 60.0
 IMPORT_LIMIT_S = 600.0
 PROGRESS_BYTES = 4 * 1024 * 1024
 """A smaller file is imported before anyone wonders."""
+
+AGAIN = "Run it again: what was imported is not imported twice."
 
 
 @click.command(
@@ -151,7 +154,10 @@ def import_file(client: "Client", path: str) -> Map:
                 show_progress(name, offset + len(chunk), len(content))
             params = {"size": len(content), "offset": offset, "bytes": chunk, "label": name}
             limit_s = IMPORT_LIMIT_S if is_last else CHUNK_LIMIT_S
-            result = client.call("conversation/import", params, limit_s=limit_s)
+            maybe = f"{name} {'may have been' if is_last else 'was not'} imported. {AGAIN}"
+            clear = "\r\x1b[K" if shows else ""
+            with tell_doubt(lost=maybe, stopped=f"{clear}{maybe}"):
+                result = client.call("conversation/import", params, limit_s=limit_s)
     finally:
         if shows:
             sys.stderr.write("\r\x1b[K")

@@ -59,10 +59,21 @@ def test_a_daemon_that_was_stopped_is_named(
     assert capsys.readouterr().err == "askd stopped (pid 7); the next command starts it.\n"
 
 
-def test_ctrl_c_waits_for_the_childs_own_end(child: type[Child]) -> None:
-    child.ends = (KeyboardInterrupt(), 130)
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        (130, ""),  # the child has said it
+        (0, "It was done before it could be stopped.\n"),
+        (-2, "It was stopped. Look at what there is: ask doctor\n"),
+    ],
+)
+def test_ctrl_c_waits_for_the_childs_own_end(
+    child: type[Child], capsys: pytest.CaptureFixture[str], code: int, told: str
+) -> None:
+    child.ends = (KeyboardInterrupt(), code)
     with pytest.raises(KeyboardInterrupt):
         recovering.rebuild(None, yes=True)
+    assert capsys.readouterr().err == told
 
 
 @pytest.mark.parametrize(
