@@ -156,7 +156,11 @@ def show_command(job: str, answer: str | None, as_json: bool) -> None:
 @job_argument
 @click.option("-f", "--follow", is_flag=True, help="Stay until the turn is over.")
 def logs_command(job: str, follow: bool) -> None:
-    """Print what was asked and said in a turn, or what went wrong in another job's tries."""
+    """Print what was said in a turn, or a job's errors.
+
+    Of a turn all that was asked and answered so far, of another job the last ten
+    errors of its tries.
+    """
     with open_client() as client:
         record = read_job(client, job)
         if follow or record.get("seq") is not None:
