@@ -174,7 +174,9 @@ async def test_the_watchdog_is_fed_as_long_as_the_disk_answers(
     answers = True
 
     async def ping() -> None:
-        await (trio.lowlevel.checkpoint() if answers else trio.sleep_forever())
+        if not answers:
+            await trio.sleep_forever()
+        await trio.lowlevel.checkpoint()
 
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind(str(address))

@@ -108,7 +108,7 @@ def compact_command(
 @conversation_option
 @json_option
 def prune_command(conversation: str | None, session: str | None, as_json: bool) -> None:
-    """Take old tool outputs and turns out of what the model sees, if it is too much.
+    """Take old outputs and turns out of what the model sees.
 
     Without ID or -s it is this terminal's conversation. No model is asked. Pinned
     messages and the last turns stay, and `ask history show` has everything; `ask

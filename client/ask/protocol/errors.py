@@ -84,6 +84,7 @@ REASONS: dict[str, int] = {
     "bad_import": FAILED,  # a file in which nothing can be read, or nobody says anything
     "busy": BUSY,
     "overflow": OVERFLOW,
+    "compaction_failed": FAILED,  # the history is as it was
     "storage_failed": STORAGE,
     "search_damaged": STORAGE,  # the index of words, which is built anew; no conversation is
     "log_not_whole": STORAGE,  # records are missing: it can be read, and nothing be added to it

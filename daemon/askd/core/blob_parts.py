@@ -63,7 +63,7 @@ def _parts(body: Body) -> Sequence[Part]:
         case ItemAdded(item=UserMessage() | AssistantMessage() | ToolOutput() as item):
             return item.parts
         case ViewChanged(kept=kept, shortened=shortened):
-            told = [item for item in kept if isinstance(item, UserMessage)]
-            return [part for item in (*told, *shortened) for part in item.parts]
+            said = [part for item in kept if isinstance(item, UserMessage) for part in item.parts]
+            return [*said, *(part for item in shortened for part in item.parts)]
         case _:
             return ()

@@ -66,8 +66,10 @@ _PASSING = (Unavailable, RateLimited, BadAnswer, Busy, StorageFailed)
 class CompactionFailed(AskdError):
     """The history is as it was. `helps`: trying again may help."""
 
-    def __init__(self, message: str, *, helps: bool) -> None:
-        super().__init__(message, reason="compaction_failed")
+    reason = "compaction_failed"
+
+    def __init__(self, message: str, *, helps: bool = False) -> None:
+        super().__init__(message)
         self.helps = helps
 
 
