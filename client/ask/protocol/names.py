@@ -2,7 +2,8 @@
 
 The values of `CALLER_ENVIRONMENT` are stored with the prompt, since tools run
 where the caller stood. The values of `SECRET_NAMES` travel in a map of their
-own, live in memory for one turn, and are never stored, logged or given to tools;
+own, live in memory for one turn and for the compaction that it may make necessary,
+as long as its conversation is live, and are never stored, logged or given to tools;
 proxies are among them, for their addresses may hold a password.
 """
 

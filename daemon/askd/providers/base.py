@@ -26,7 +26,7 @@ OPENING = "(The earlier part of this conversation is not shown.)"
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks: an allow-listed environment, and keys that live for one turn."""
+    """Who asks: an allow-listed environment, and keys that live in memory alone."""
 
     env: Mapping[str, str] = field(default_factory=dict)
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
