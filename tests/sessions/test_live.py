@@ -134,7 +134,7 @@ async def test_an_unsaved_end_is_an_end_for_those_who_wait() -> None:
         turn_id="a",
         outcome="completed",
         code=74,
-        reason="Failed to save turn: full",
+        reason="full",
     )
     assert (session.state, session.active_turn, session.queue) == ("idle", None, [])
     assert session.texts.snapshot() == []

@@ -367,7 +367,7 @@ async def test_when_storage_fails_the_answer_goes_on_and_the_end_is_unsaved(kind
         assert "".join(delta.text for delta in watcher.deltas) == "one two"
         (unsaved,) = [v for v in watcher.values if isinstance(v, TurnUnsaved)]
         assert (unsaved.outcome, unsaved.code) == ("completed", STORAGE)
-        assert unsaved.reason == "Failed to save turn: The disk is full."
+        assert unsaved.reason == "The disk is full."
         assert ends_of(accepted.session) == {}
         assert accepted.session.texts.snapshot() == []
 

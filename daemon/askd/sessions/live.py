@@ -36,6 +36,8 @@ log = logging.getLogger(__name__)
 
 RECENT_EVENTS = 1000
 """Events kept in memory for those who come back: older ones are read from the log, in pages."""
+UNSAVED = "Failed to save turn: "
+"""How the stored message of a turn begins that could not be stored when it ended."""
 CATCH_UP_S = 5.0
 """How long an accepted prompt waits for its session to have read what it missed."""
 
@@ -194,7 +196,8 @@ class LiveSession:
                 turn_id=end.turn_id,
                 outcome=outcome,
                 code=STORAGE,
-                reason=end.message or "Failed to save turn",
+                # Whoever shows it says first that the turn could not be saved.
+                reason=(end.message or "").removeprefix(UNSAVED),
             )
         )
         self._waiting.release(end.turn_id)

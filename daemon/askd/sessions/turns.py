@@ -46,7 +46,7 @@ from askd.providers.base import Caller, Model
 from askd.sessions.completion import Completion, Setting
 from askd.sessions.contents import ReadBlob
 from askd.sessions.hub import Progress
-from askd.sessions.live import LiveSession
+from askd.sessions.live import UNSAVED, LiveSession
 from askd.sessions.needs import Means
 from askd.sessions.offload import offload_bodies
 from askd.sessions.outputs import run_tool
@@ -322,7 +322,7 @@ class TurnRun:
             STORAGE,
             usage=self._machine.usage,
             reason="storage_failed",
-            message=f"Failed to save turn: {error.message}",
+            message=f"{UNSAVED}{error.message}",
         )
         self._session.report_unsaved(end, outcome=finish.outcome)
 
