@@ -1,7 +1,9 @@
 """Files from elsewhere are read whole, unpacked where it can be, and never changed."""
 
 import os
+import pty
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -51,6 +53,42 @@ def test_without_the_library_there_is_a_sentence(
     assert error.message.endswith("is compressed, and the library for it is not installed.")
     assert error.hint is not None
     assert "pip install zstandard" in error.hint
+
+
+def test_a_pipe_or_a_device_is_not_even_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")  # to open it would wait for a writer
+    for path in (str(tmp_path / "pipe"), "/dev/null", "/dev/zero"):
+        error = refuse(path)
+        assert f"{path} is no regular file" in error.message
+        assert "import - <" in str(error.hint)
+
+
+@pytest.fixture
+def stdin() -> Iterator[int]:
+    """Another standard input, for as long as the test lasts; what is written to it."""
+    before = os.dup(0)
+    reader, writer = os.pipe()
+    os.dup2(reader, 0)
+    os.close(reader)
+    yield writer
+    os.dup2(before, 0)
+    os.close(before)
+
+
+def test_a_dash_is_standard_input(stdin: int) -> None:
+    os.write(stdin, zstandard.ZstdCompressor().compress(b"one\n"))
+    os.close(stdin)
+    assert read_archive("-") == b"one\n"
+    assert archives.name_archive("-") == "stdin"
+
+
+def test_a_terminal_is_not_waited_for(stdin: int) -> None:
+    os.close(stdin)
+    ours, theirs = pty.openpty()
+    os.dup2(theirs, 0)
+    assert "that is a terminal" in refuse("-").message
+    os.close(ours)
+    os.close(theirs)
 
 
 def test_a_file_is_bounded_also_when_it_is_packed(

@@ -206,6 +206,18 @@ def test_a_file_in_which_nobody_says_anything_is_empty(content: bytes) -> None:
     assert caught.value.source_id == ("X" if content.strip() else None)
 
 
+def test_a_torn_file_of_ours_in_which_nobody_speaks_yet_is_empty() -> None:
+    log = [Event("c", 1, NOW, ConversationCreated("c", name="work"))]
+    for kind in ("codex", "json"):
+        whole = plan(export(log, kind))
+        assert whole.name == "work"  # it waits for its first prompt
+    torn = export(log, "codex") + b'{"timestamp":"2026-'
+    with pytest.raises(Empty) as caught:
+        plan(torn)
+    assert caught.value.source_id == "c"
+    assert plan(torn + b"\n" + pack(user("hi"))).skipped
+
+
 def test_a_file_that_cannot_be_read_names_its_first_bad_line() -> None:
     meta = pack(line("session_meta", {"id": "X"}))
     with pytest.raises(Unreadable, match=r"^line 2: it is not JSON: Expecting value \(column 1\)$"):

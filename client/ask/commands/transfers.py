@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ask.archives import read_archive
+from ask.archives import name_archive, read_archive
 from ask.commands import layout
 from ask.commands.calls import (
     Map,
@@ -25,9 +25,8 @@ from ask.commands.calls import (
 )
 from ask.commands.doubt import tell_doubt
 from ask.commands.help import Command, Example
-from ask.exits import Failed
+from ask.exits import DONE, Failed
 from ask.fast.caller import write_all
-from ask.inputs import show_path
 from ask.outputs import check_output, replace_output
 from ask.protocol import errors
 from ask.protocol.limits import BLOB_CHUNK_BYTES
@@ -109,18 +108,20 @@ def read_export(client: "Client", conversation_id: str, kind: str) -> Iterator[b
 )
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, shell_complete=complete_file)
 @json_option
-def import_command(files: Sequence[str], as_json: bool) -> None:
+def import_command(files: Sequence[str], as_json: bool) -> int:
     """Make conversations of files, and print their ids.
 
     It reads what `ask history export` wrote, and rollouts of Codex of any
-    version. A file that was imported before is not imported again.
+    version; - is standard input. A file that was imported before is not imported
+    again. With --json and several files, what could not be imported is told on
+    standard error only, and by the exit code.
     """
     found: list[Map] = []
     failures: list[Failed] = []
     with open_client() as client:
         for path in files:
             try:
-                imported = {"file": show_path(path), **import_file(client, path)}
+                imported = {"file": name_archive(path), **import_file(client, path)}
             except Failed as error:
                 if len(files) == 1 or error.code not in (errors.USAGE, errors.FAILED):
                     raise
@@ -132,8 +133,15 @@ def import_command(files: Sequence[str], as_json: bool) -> None:
                 click.echo(imported["conversation_id"])
     if as_json:
         click.echo(json.dumps(found))
-    if failures:
-        raise join_failures(failures, len(files))
+    if not failures:
+        return DONE
+    failed = join_failures(failures, len(files))
+    if not as_json:
+        raise failed
+    # The list has been printed, and one value is what a script reads.
+    for line in filter(None, (failed.message, failed.hint)):
+        click.echo(strip_controls(line), err=True)
+    return failed.code
 
 
 def import_file(client: "Client", path: str) -> Map:
@@ -143,7 +151,7 @@ def import_file(client: "Client", path: str) -> Map:
         Failed: it cannot be read (code 2), or nothing can be made of it (code 1).
     """
     content = read_archive(path)
-    name = show_path(path)
+    name = name_archive(path)
     shows = len(content) >= PROGRESS_BYTES and os.isatty(2)
     result: Map = {}
     try:

@@ -38,6 +38,8 @@ Kind = Literal["codex", "ask"]
 
 SAID_TWICE = ("response_item", "compacted")
 """Records that say for Codex what our own events say; they are marked as ours."""
+BEGINNING = (ConversationCreated, Renamed, Titled)
+"""What a conversation of ours can hold before anybody has said anything."""
 
 
 class Unreadable(ValueError):
@@ -45,7 +47,7 @@ class Unreadable(ValueError):
 
 
 class Empty(ValueError):
-    """The file is whole, and nobody says anything in it. `source_id`: the id it names."""
+    """Nobody says anything in the file. `source_id`: the id it names."""
 
     def __init__(self, source_id: str | None) -> None:
         super().__init__("no turns")
@@ -104,6 +106,9 @@ def plan_import(
             first = found.skipped[0]
             raise Unreadable(f"line {first.number}: {first.why}")
         raise Empty(found.reader.source_id)
+    if found.skipped and not foreign and all(isinstance(e.body, BEGINNING) for e in found.events):
+        # Whole, it is a conversation that waits for its first prompt; torn, it had one.
+        raise Empty(_find_id(found.events) or found.reader.source_id)
     ours = _take_over(found.events, conversation_id)
     start = min([each for each, _ in (*ours, *foreign)], default=at)
     if not ours or not isinstance(ours[0][1], ConversationCreated):
@@ -166,6 +171,10 @@ def _take(record: dict[str, Json], found: _Found, conversation_id: str) -> None:
         found.marked = True
     else:
         found.reader.take(record)
+
+
+def _find_id(events: list[Event]) -> str | None:
+    return next((e.body.id for e in events if isinstance(e.body, ConversationCreated)), None)
 
 
 def _take_over(events: list[Event], conversation_id: str) -> list[Timed]:

@@ -120,6 +120,18 @@ def test_a_bad_file_does_not_keep_the_others_out(
     assert result.err.endswith("2 of 3 files could not be imported.\n")
 
 
+def test_with_json_a_bad_file_leaves_one_value(
+    daemon: FakeDaemon, ask: Ask, tmp_path: Path
+) -> None:
+    daemon.imports = [{"conversation_id": "id-1"}]
+    one = write(tmp_path / "one")
+    result = ask("history", "import", one, str(tmp_path / "gone"), "--json")
+    assert result.code == 2
+    assert [each["conversation_id"] for each in json.loads(result.out)] == ["id-1"]
+    assert "gone cannot be read" in result.err
+    assert result.err.endswith("1 of 2 files could not be imported.\n")
+
+
 def test_storage_that_fails_ends_it_at_once(daemon: FakeDaemon, ask: Ask, tmp_path: Path) -> None:
     daemon.refusals["conversation/import"] = Refusal("storage_failed", "The disk is full.")
     one = write(tmp_path / "one")
