@@ -56,6 +56,7 @@ from askd.store.checkup import Checkup
 from askd.store.jobs.table import JobTable
 from askd.store.memory import MemoryLog
 from askd.store.queries import Reader
+from askd.store.recovery.entry import enter
 from askd.store.rollouts.mirror import Mirror
 from askd.store.scrub.redacting import RedactingLog
 from askd.store.scrub.scrubber import Scrubber
@@ -109,6 +110,7 @@ async def serve(environment: Environment, secrets: KnownSecrets) -> int:
         log.info("%s Nothing to do.", error)
         return outcome.DONE
     with ownership:
+        enter(paths.database, find_places(paths, settings).rollouts)
         door = adopt_door(passed) if passed is not None else open_first_door(paths.sockets)
         try:
             identity = HelloResult(
@@ -288,11 +290,7 @@ class Application:
         log.info("Stopped: pid=%d", self._identity.pid)
 
     def _make_house(self) -> House:
-        database = self._environment.paths.database
-
-        def find_mirror() -> Path:
-            return find_places(self._environment.paths, self._host.settings).rollouts
-
+        paths = self._environment.paths
         return House(
             identity=self._identity,
             sessions=self._sessions,
@@ -302,9 +300,11 @@ class Application:
             host=self._host,
             auth=self._auth,
             scrubs=self._scrubs,
-            backups=Backups(database, find_mirror=find_mirror),
+            backups=Backups(
+                paths.database, find_mirror=lambda: find_places(paths, self._host.settings).rollouts
+            ),
             jobs=self._jobs,
-            checkup=Checkup(database, surveyor=self._reader, mirrors=self._mirror),
+            checkup=Checkup(paths.database, surveyor=self._reader, mirrors=self._mirror),
             clients=self._reception.count_clients,
         )
 

@@ -31,3 +31,6 @@ class _Nobody:
 
     async def status(self) -> MirrorStatus:
         raise AssertionError("nothing is mirrored here")
+
+    def sweep(self) -> None:
+        raise AssertionError("nothing is missing here")

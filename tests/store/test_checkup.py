@@ -22,12 +22,16 @@ class Mirrors:
 
     def __init__(self, status: MirrorStatus | None = STATUS) -> None:
         self._status = status
+        self.swept = 0
 
     async def status(self) -> MirrorStatus:
         await trio.lowlevel.checkpoint()
         if self._status is None:
             raise StorageFailed("The disk is gone.")
         return self._status
+
+    def sweep(self) -> None:
+        self.swept += 1
 
 
 async def test_a_sound_database(path: Path) -> None:
@@ -41,6 +45,21 @@ async def test_a_sound_database(path: Path) -> None:
     assert sound.wal_bytes == 0
     assert (health.survey.unreadable, health.survey.complete) == (0, True)
     assert health.rollouts == STATUS
+
+
+async def test_files_that_are_gone_are_written_again(path: Path) -> None:
+    await ruins.build(path)
+    ruins.change(path, "INSERT INTO rollouts VALUES (?, 'rollouts/x.jsonl', 5, 500)", ruins.WORK)
+    reader = Reader(path)
+    mirrors = Mirrors(MirrorStatus(str(path.parent / "rollouts"), 1, 0, None))
+    health = await Checkup(path, surveyor=reader, mirrors=mirrors).check()
+    assert health.rollouts is not None
+    assert (health.rollouts.missing, health.rollouts.strays, mirrors.swept) == (1, 0, 1)
+    off = Mirrors(MirrorStatus(None, 0, 4, None))
+    health = await Checkup(path, surveyor=reader, mirrors=off).check()
+    reader.close()
+    assert health.rollouts == MirrorStatus(None, 0, 4, None)
+    assert off.swept == 0
 
 
 async def test_a_running_store_is_looked_at_too(path: Path) -> None:

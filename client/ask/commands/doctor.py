@@ -27,7 +27,7 @@ from ask.commands.findings import WAYS_BACK, Finding, lay_out_finding
 from ask.commands.help import Command, Example
 from ask.commands.layout import count
 from ask.commands.models import WAYS, fetch_models
-from ask.commands.stored import check_stored, list_backups
+from ask.commands.stored import check_stored, find_stranded, list_backups
 from ask.exits import DONE, FAILED, STORAGE, Failed
 from ask.paths import Paths
 from ask.protocol import PROTOCOL, errors
@@ -160,6 +160,10 @@ def check_daemon(paths: Paths) -> Iterator[Finding]:
     It is started, but where nothing is stored yet: a look must not make a database.
     """
     if not paths.database.exists() and not is_running():
+        stranded = find_stranded(paths)
+        if stranded is not None:
+            yield stranded
+            return
         text = "none is running, and nothing is stored yet; the first prompt starts it"
         yield Finding("daemon", "ok", text, "To see its models too: ask daemon start")
         return

@@ -9,6 +9,7 @@ import os
 import time
 import tomllib
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 CHECK_LIMIT_S = 60.0
 """The daemon looks for about half of it, in the worst case."""
+BRING_BACK = "Bring them back: ask doctor --rebuild"
+FILES = 5000
+"""So many are counted without a daemon; more say nothing more."""
 SHOWN = 5
 """Of backups so many are named; all of them are in the data directory."""
 NO_BACKUPS = ("-wal", "-shm", "-journal", ".partial")
@@ -100,6 +104,12 @@ def judge_rollouts(found: Map | None) -> Finding:
     told = f"{found['directory']}: {count(found['mirrored'], 'conversation')}"
     if found["behind"]:
         told += f", {found['behind']} to come"
+    strays, missing = found.get("strays", 0), found.get("missing", 0)
+    if strays:
+        verb = "belongs" if strays == 1 else "belong"
+        told += f"; {count(strays, 'rollout')} {verb} to no conversation here"
+    if missing:
+        told += f"; {count(missing, 'file')} not there, written again now"
     if found.get("trouble"):
         return Finding(
             "rollouts",
@@ -107,7 +117,26 @@ def judge_rollouts(found: Map | None) -> Finding:
             f"{told}. {found['trouble']}",
             "Conversations go on without them. Make that place writable; it is tried again.",
         )
+    if strays:
+        return Finding("rollouts", "warn", f"{told}.", BRING_BACK)
+    if missing:
+        return Finding("rollouts", "warn", f"{told}.", "Look again in a moment: ask doctor")
     return Finding("rollouts", "ok", told)
+
+
+def find_stranded(paths: Paths) -> Finding | None:
+    """What to say where rollouts lie and no database does; None: nothing was stored."""
+    mirror = find_mirror(paths)
+    found = sum(1 for _ in islice(mirror.rglob("rollout-*.jsonl"), FILES))
+    if not found:
+        return None
+    more = " or more" if found == FILES else ""
+    return Finding(
+        "store",
+        "warn",
+        f"There is no database, but {count(found, 'rollout')}{more} in {mirror}.",
+        BRING_BACK,
+    )
 
 
 def find_mirror(paths: Paths) -> Path:

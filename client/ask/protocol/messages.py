@@ -861,6 +861,8 @@ class MirrorRecord:
     mirrored: Annotated[int, "conversations whose file holds all of them"]
     behind: int
     trouble: Annotated[str | None, "why something cannot be written"] = None
+    strays: Annotated[int, "files of askd's about conversations that are not here"] = 0
+    missing: Annotated[int, "files that were not there; they are written again"] = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ bounded in time: what was not looked at by then is said not to have been.
 
 import sqlite3
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -16,6 +16,7 @@ import trio
 from askd.errors import StorageFailed
 from askd.store.checkpoint import wal_size
 from askd.store.database import open_readonly
+from askd.store.recovery.inventory import take_inventory
 from askd.store.refusals import storage_failed
 from askd.store.rollouts.mirror import MirrorStatus
 from askd.store.surveys import Survey
@@ -73,6 +74,10 @@ class Mirrors(Protocol):
         """How they are, now; raises `StorageFailed`."""
         ...
 
+    def sweep(self) -> None:
+        """Hear that files are gone."""
+        ...
+
 
 class Checkup:
     """Looks at the database at `path`, one at a time."""
@@ -101,10 +106,23 @@ class Checkup:
         rollouts: MirrorStatus | None = None
         with trio.move_on_after(limit_s):
             try:
-                rollouts = await self._mirrors.status()
+                rollouts = await self._count_files(await self._mirrors.status(), limit_s)
             except StorageFailed as error:
                 soundness.problems.append(error.message)
         return Health(soundness=soundness, survey=survey, rollouts=rollouts)
+
+    async def _count_files(self, status: MirrorStatus, limit_s: float) -> MirrorStatus:
+        """Count the files too; those that are missing are written again."""
+        if status.directory is None:
+            return status
+        take = partial(take_inventory, self._path, Path(status.directory), limit_s=limit_s / 2)
+        try:
+            found = await trio.to_thread.run_sync(take, abandon_on_cancel=True)
+        except sqlite3.Error:
+            return status  # what is wrong with the database stands above
+        if found.missing:
+            self._mirrors.sweep()
+        return replace(status, strays=found.strays, missing=found.missing)
 
 
 def examine(path: Path, *, limit_s: float) -> Soundness:

@@ -63,6 +63,15 @@ def test_the_rollouts() -> None:
     troubled = stored.judge_rollouts({**status, "trouble": "No room."})
     assert (troubled.state, troubled.text) == ("warn", "/r: 2 conversations. No room.")
     assert stored.judge_rollouts({**status, "directory": None}).state == "ok"
+    stray = stored.judge_rollouts({**status, "strays": 2})
+    assert stray.state == "warn"
+    assert stray.text.endswith("2 conversations; 2 rollouts belong to no conversation here.")
+    assert stray.hint == "Bring them back: ask doctor --rebuild"
+    gone = stored.judge_rollouts({**status, "missing": 1})
+    assert (gone.state, gone.text) == (
+        "warn",
+        "/r: 2 conversations; 1 file not there, written again now.",
+    )
     assert stored.judge_rollouts(None).state == "warn"
 
 
@@ -96,6 +105,16 @@ def test_rollouts_that_were_put_aside_are_listed(home: Path) -> None:
     assert "mine.backup-before-restore-20260102T030405Z (3 kB" in stored.list_backups(paths).text
     paths.config_file.write_text("rollouts = 1")
     assert stored.find_mirror(paths) == paths.rollouts
+
+
+def test_rollouts_without_a_database_are_no_empty_store(ask: Ask, home: Path) -> None:
+    paths = Paths.of(os.environ)
+    assert stored.find_stranded(paths) is None
+    (paths.rollouts / "2026").mkdir(parents=True)
+    (paths.rollouts / "2026" / "rollout-1.jsonl").write_bytes(b"{}\n")
+    result = ask("doctor")
+    assert f"warn  store: There is no database, but 1 rollout in {paths.rollouts}." in result.out
+    assert "Bring them back: ask doctor --rebuild" in result.out
 
 
 def test_an_older_daemon_is_not_asked_twice(daemon: FakeDaemon, ask: Ask, home: Path) -> None:

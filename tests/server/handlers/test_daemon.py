@@ -25,6 +25,8 @@ async def test_what_a_look_at_the_store_finds_is_told() -> None:
             "mirrored": 2,
             "behind": 0,
             "trouble": None,
+            "strays": 0,
+            "missing": 0,
         }
         assert (found["problems"], found["complete"], found["records"]) == ([], True, 9)
         damaged = Damaged(conversation_id="c", first="seq 2", unreadable=1)

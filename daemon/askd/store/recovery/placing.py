@@ -24,6 +24,8 @@ HEADER = b"SQLite format 3\0"
 """With this every database begins."""
 BUSY_TIMEOUT_MS = 500
 """The daemon is away: whoever reads now is a person with a tool, who can be asked to stop."""
+UNFINISHED = (REBUILDING, RESTORING) = (".rebuilding", ".restoring")
+"""What the name of a new database ends with until it is whole, or in place."""
 SIDES = ("-wal", "-shm")
 """What SQLite keeps beside a database that is open, or was not closed."""
 
@@ -95,7 +97,7 @@ def put_in_place(new: Path, database: Path, aside: Path) -> Path | None:
 
 def clear(path: Path) -> None:
     """Remove an unfinished database and what SQLite keeps beside it."""
-    for each in (path, *(_beside(path, side) for side in SIDES)):
+    for each in (path, *(_beside(path, side) for side in (*SIDES, "-journal"))):
         each.unlink(missing_ok=True)
 
 

@@ -24,9 +24,6 @@ from askd.store.recovery.remains import Columns, Remains
 from askd.store.recovery.rows import Row, fill_gaps, merge_rows
 from askd.store.recovery.schemas import refuse_newer
 
-UNFINISHED = ".rebuilding"
-"""What the name of the new database ends with until it is whole."""
-
 KEYS = ("key", "digest", "conversation_id", "turn_id", "seq")
 Progress = Callable[[int, int], None]
 """Told how many conversations are done, and of how many."""
@@ -81,7 +78,7 @@ def rebuild(
         mirror: the one that the daemon writes them to; the same, or another.
         at: now, in unix seconds.
     """
-    new = database.with_name(database.name + UNFINISHED)
+    new = database.with_name(database.name + placing.REBUILDING)
     told = Rebuilt()
     try:
         placing.clear(new)

@@ -20,9 +20,6 @@ from askd.store.recovery import placing
 from askd.store.recovery.schemas import refuse_newer
 from askd.store.writer import connect
 
-UNFINISHED = ".restoring"
-"""What the name of the copy ends with until it is in place."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restored:
@@ -71,7 +68,7 @@ def restore(database: Path, backup: Path, *, rollouts: Path, at: float) -> Resto
         rollouts: the directory of the files that mirror conversations.
         at: now, in unix seconds.
     """
-    new = database.with_name(database.name + UNFINISHED)
+    new = database.with_name(database.name + placing.RESTORING)
     try:
         placing.clear(new)
         _copy(backup, new)

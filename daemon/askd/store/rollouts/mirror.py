@@ -58,12 +58,15 @@ class MirrorStatus:
         mirrored: conversations whose file holds all of them.
         behind: those with events that are in no file yet, running turns among them.
         trouble: why something could not be written, as long as that lasts.
+        strays, missing: of whoever counts files, as in `recovery.inventory`.
     """
 
     directory: str | None
     mirrored: int
     behind: int
     trouble: str | None
+    strays: int = 0
+    missing: int = 0
 
 
 class Table(Protocol):
