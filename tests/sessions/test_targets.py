@@ -106,9 +106,34 @@ def test_bad_names(name: str) -> None:
     assert caught.value.reason == "bad_name"
 
 
-@given(st.text("abc -_.é語👍", min_size=1, max_size=64).filter(lambda name: name[0] != "-"))
+@given(
+    st.text("abc -_.é語👍", min_size=1, max_size=64).filter(
+        lambda name: name.strip() and name[0] != "-"
+    )
+)
 def test_good_names(name: str) -> None:
     assert check_name(name) == name
+
+
+@pytest.mark.parametrize("name", [" ", "\u200b", "\u2060 \u00a0", "\u3164", "\u2800", "\u0301"])
+def test_a_name_can_be_seen(name: str) -> None:
+    with pytest.raises(RequestError, match="a character that can be seen") as caught:
+        check_name(name)
+    assert caught.value.reason == "bad_name"
+    assert check_name(f"a{name}b") == f"a{name}b"
+
+
+@pytest.mark.parametrize("name", ["0a1b", "0A1B2c3d", "ffff", "0a1b2c3d-", "dddd", "eeee1111-"])
+async def test_a_new_name_hides_no_id(name: str) -> None:
+    with pytest.raises(RequestError, match="begins with") as caught:
+        await find("new", name)
+    assert caught.value.reason == "bad_name"
+
+
+@pytest.mark.parametrize("name", ["beef", "cafe", "0a1", "0a1c", "2026-11-22", "work"])
+async def test_a_name_that_hides_nothing_can_be_given(name: str) -> None:
+    # Whether another one has it is for the log to say.
+    assert await find("new", name) == ToCreate(name)
 
 
 async def test_what_begins_several_names_them_wherever_they_are(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
-from ask.exits import NOT_FOUND, Failed
+from ask.exits import NOT_FOUND, USAGE, Failed
 from ask.fast.caller import find_directory, is_interactive, take, write_all
 from ask.graphemes import JOINER
 from ask.protocol.names import CALLER_ENVIRONMENT, SECRET_NAMES
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from ask.inputs import Input
 
 Map = dict[str, Any]
+PREFIX_CHARACTERS = 4
+"""Of an id: fewer are never taken for the beginning of one."""
 PAGE = 200
 """Conversations or events asked for at once; the daemon sends fewer if they are large."""
 EVENTS_OF_MESSAGE = 3
@@ -56,8 +58,32 @@ def is_running() -> bool:
 
 def resolve(client: "Client", text: str, *, bind: str | None = None) -> Map:
     """The conversation that a person means by an id, a name or a prefix: its summary."""
-    target = {"kind": "session", "value": text, "create": False}
-    return client.call("conversation/resolve", {"target": target, "bind": bind})
+    target = {"kind": "session", "value": check_name(text), "create": False}
+    try:
+        return client.call("conversation/resolve", {"target": target, "bind": bind})
+    except Failed as error:
+        if error.data.get("reason") == "conversation_not_found" and is_short_prefix(text):
+            error.hint = f"The beginning of an id has at least {PREFIX_CHARACTERS} characters."
+        raise
+
+
+def check_name(name: str) -> str:
+    """The name itself, if it is text; on the wire it would become another one.
+
+    Raises:
+        Failed: the shell gave bytes that are no UTF-8, code 2.
+    """
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        message = "The conversation's name is not valid UTF-8."
+        raise Failed(USAGE, message, data={"reason": "usage"}) from None
+    return name
+
+
+def is_short_prefix(text: str) -> bool:
+    """Whether this may be the beginning of an id, and less than is taken for one."""
+    return 0 < len(text) < PREFIX_CHARACTERS and set(text.lower()) <= set("0123456789abcdef-")
 
 
 def resolve_here(client: "Client", text: str | None) -> Map:

@@ -11,6 +11,7 @@ import click
 
 from ask.commands import layout
 from ask.commands.calls import (
+    check_name,
     complete_conversation,
     conversation_argument,
     is_running,
@@ -77,6 +78,7 @@ def new_command(name: str | None, model: str | None, system: str | None, as_json
 
     The next `ask -c` in this terminal goes to it.
     """
+    check_name(name or "")
     with open_client() as client:
         wanted = {"name": name, "model": model, "system": system}
         caller = {} if model is None else take_caller(client)  # whether there is such a model
@@ -132,6 +134,7 @@ def rename_command(conversation: str, name: str | None, remove: bool, as_json: b
     """Give a conversation another name."""
     if (name is None) is not remove:
         raise click.UsageError("Give the new NAME, or --remove.")
+    check_name(name or "")
     with open_client() as client:
         found = resolve(client, conversation)
         summary = client.call("conversation/rename", {"conversation_id": found["id"], "name": name})

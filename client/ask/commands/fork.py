@@ -8,13 +8,16 @@ import os
 
 import click
 
-from ask.commands.calls import conversation_argument, json_option, open_client, resolve
+from ask.commands.calls import check_name, conversation_argument, json_option, open_client, resolve
 from ask.commands.doubt import tell_doubt
 from ask.commands.help import Command, Example
 from ask.commands.layout import count, name_conversation
+from ask.exits import USAGE, Failed
 from ask.protocol import errors
 from ask.terminal import find_terminal, strip_controls
 
+INTEGER_LIMIT = 2**63 - 1
+"""The largest whole number that the daemon keeps."""
 MAYBE = "The copy may have been made. Look: ask list; if it is not there, fork again."
 
 
@@ -44,8 +47,13 @@ def fork_command(conversation: str, at_seq: int | None, name: str | None, as_jso
     The next `ask -c` in this terminal goes to the copy; the source stays as it
     is. A turn that had not finished is not copied, nor is the name.
     """
+    check_name(name or "")
     with open_client() as client:
         source = resolve(client, conversation)
+        if at_seq is not None and at_seq > INTEGER_LIMIT:
+            # A number that no request can hold, and so the daemon cannot refuse.
+            last = source["last_seq"]
+            raise Failed(USAGE, f"There is no event {at_seq}: the last one is {last}.")
         asked = {
             "conversation_id": source["id"],
             "at_seq": at_seq,

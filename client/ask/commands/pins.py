@@ -49,8 +49,7 @@ def pin_command(conversation: str, item: str | None, as_json: bool) -> None:
     """
     with open_client() as client:
         found = resolve(client, conversation)
-        item_id = None if item is None else find_item(client, found, item)
-        summary = _call(client, "conversation/pin", found, item_id)
+        summary = _change(client, "conversation/pin", found, item)
     if as_json:
         click.echo(json.dumps(summary))
     _say("Pinned", found, item)
@@ -72,11 +71,18 @@ def unpin_command(conversation: str, item: str | None, as_json: bool) -> None:
     """Take a pin away, of a conversation or of a message."""
     with open_client() as client:
         found = resolve(client, conversation)
-        item_id = None if item is None else find_item(client, found, item)
-        summary = _call(client, "conversation/unpin", found, item_id)
+        was_pinned = found["pinned"] if item is None else is_pinned(client, found, item)
+        summary = _change(client, "conversation/unpin", found, item)
     if as_json:
         click.echo(json.dumps(summary))
-    _say("Not pinned", found, item)
+    _say("No longer pinned" if was_pinned else "Was not pinned", found, item)
+
+
+def is_pinned(client: "Client", found: Map, text: str) -> bool:
+    """Whether a message is, by its number or its item's id."""
+    messages = read_messages(read_events(client, found["id"]))
+    numbered = enumerate(messages, start=1)
+    return any(each.pinned and text in (each.item_id, str(number)) for number, each in numbered)
 
 
 def find_item(client: "Client", found: Map, text: str) -> str:
@@ -89,18 +95,27 @@ def find_item(client: "Client", found: Map, text: str) -> str:
         return text
     messages = read_messages(read_events(client, found["id"]))
     if len(text) > len(str(len(messages))) or not 1 <= int(text) <= len(messages):
-        raise Failed(
-            NOT_FOUND,
-            f"There is no message {text}: {name_conversation(found)} has "
-            f"{count(len(messages), 'message')}.",
-            hint=f"See them: ask history show {found['id']}",
-            data={"reason": "item_not_found"},
-        )
+        raise _refuse(found, text, len(messages))
     return messages[int(text) - 1].item_id
 
 
-def _call(client: "Client", method: str, found: Map, item_id: str | None) -> Map:
-    return client.call(method, {"conversation_id": found["id"], "item_id": item_id})
+def _refuse(found: Map, text: str, messages: int) -> Failed:
+    return Failed(
+        NOT_FOUND,
+        f"There is no message {text}: {name_conversation(found)} has {count(messages, 'message')}.",
+        hint=f"See them: ask history show {found['id']}",
+        data={"reason": "item_not_found"},
+    )
+
+
+def _change(client: "Client", method: str, found: Map, item: str | None) -> Map:
+    item_id = None if item is None else find_item(client, found, item)
+    try:
+        return client.call(method, {"conversation_id": found["id"], "item_id": item_id})
+    except Failed as error:
+        if item is None or error.data.get("reason") != "item_not_found":
+            raise
+        raise _refuse(found, item, found["message_count"]) from None
 
 
 def _say(what: str, found: Map, item: str | None) -> None:

@@ -29,6 +29,8 @@ from ask.protocol import errors
 if TYPE_CHECKING:
     from ask.connection import Client
 
+WORDS_LIMIT = 1000
+"""Characters that the daemon takes of what is searched for."""
 ROLES = ("user", "assistant", "tool", "summary")
 
 
@@ -87,6 +89,10 @@ def search_command(
     words = " ".join(text)
     if not words.strip():
         raise click.UsageError("There is nothing to search for.")
+    if len(words) > WORDS_LIMIT:
+        raise click.UsageError(
+            f"What to search for has {len(words)} characters; {WORDS_LIMIT} is the most."
+        )
     asked: Map = {
         "text": words,
         "role": role,

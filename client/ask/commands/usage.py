@@ -50,8 +50,8 @@ class Since(click.ParamType[float]):
 
 def read_since(text: str, *, now: float) -> float | None:
     """When a span before `now` began, or a day did here; None: it is neither."""
-    if span := re.fullmatch(r"([0-9]{1,5})([hdw])", text):
-        return now - int(span[1]) * UNITS_S[span[2]]
+    if span := re.fullmatch(r"([0-9]{1,18})([hdw])", text):
+        return max(now - int(span[1]) * UNITS_S[span[2]], 0.0)  # nothing was said before 1970
     if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
         return None
     try:

@@ -14,7 +14,6 @@ from askd.core.forks import plan_fork
 from askd.errors import RequestError
 from askd.sessions.live import LiveSession
 from askd.sessions.registry import Sessions
-from askd.sessions.targets import check_name
 from askd.store.log import Write
 from askd.store.refusals import conversation_not_found
 
@@ -38,7 +37,7 @@ async def fork(
         RequestError: it has no such event, or the name cannot be one or is taken.
         StorageFailed: it cannot be read, or the fork not be written.
     """
-    name = None if name is None else check_name(name)
+    name = None if name is None else await sessions.check_name(name)
     source = await sessions.get(source_id)
     last_seq = source.conversation.last_seq
     if at_seq is not None and not 1 <= at_seq <= last_seq:

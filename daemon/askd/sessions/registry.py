@@ -20,7 +20,7 @@ from askd.sessions.findings import report_load
 from askd.sessions.hub import Hub, Published
 from askd.sessions.live import LiveSession
 from askd.sessions.needs import LogReader, Means, MemoryStore, SessionStore
-from askd.sessions.targets import Target, ToCreate, find_target
+from askd.sessions.targets import Target, ToCreate, check_new_name, find_target
 from askd.store import refusals
 from askd.store.log import Log, Write
 
@@ -140,7 +140,7 @@ class Sessions:
             NotFound: no such conversation, or several; the message names the candidates.
             RequestError: a name that cannot be one; `ephemeral`, and the conversation is stored.
         """
-        memory = [session for session in self._live.values() if session.ephemeral]
+        memory = self._ephemeral()
         found = await find_target(
             target, reader=self.reader, memory=memory, terminals=self._terminals
         )
@@ -150,6 +150,13 @@ class Sessions:
                 "begun, or one continued that is in memory only."
             )
         return found
+
+    async def check_name(self, name: str) -> str:
+        """The name, if a conversation can be given it (`targets.check_new_name`)."""
+        return await check_new_name(name, reader=self.reader, memory=self._ephemeral())
+
+    def _ephemeral(self) -> list[LiveSession]:
+        return [session for session in self._live.values() if session.ephemeral]
 
     def bind(self, terminal: str | None, session: LiveSession) -> None:
         """Remember which conversation a terminal used last, if only memory may know of it."""

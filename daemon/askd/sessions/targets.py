@@ -46,6 +46,10 @@ class ToCreate:
     name: str | None
 
 
+INVISIBLE = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+"""Letters and symbols that show nothing: fillers of Hangul, a Braille cell without dots."""
+
+
 def check_name(name: str) -> str:
     """The name, if it can be one; raise `RequestError` (bad_name) saying what names are."""
     controls = any(unicodedata.category(character) in ("Cc", "Cs") for character in name)
@@ -53,6 +57,38 @@ def check_name(name: str) -> str:
         raise RequestError(
             f"Not a name for a conversation: {name!r}. Names have 1 to {NAME_CHARACTERS} "
             "characters, no leading '-', no '/' and no control characters.",
+            reason="bad_name",
+        )
+    if not any(map(_is_visible, name)):
+        raise RequestError("A name needs a character that can be seen.", reason="bad_name")
+    return name
+
+
+def _is_visible(character: str) -> bool:
+    return unicodedata.category(character)[0] not in "CMZ" and character not in INVISIBLE
+
+
+async def check_new_name(name: str, *, reader: LogReader, memory: Iterable[LiveSession]) -> str:
+    """The name, if a conversation can be given it.
+
+    An exact name comes before the beginning of an id: one that looks like such a
+    beginning would hide the conversation that is named by it now.
+
+    Raises:
+        RequestError: it cannot be one, or the id of a conversation begins with it (bad_name).
+    """
+    check_name(name)
+    if not PREFIX.fullmatch(name):
+        return name
+    hidden = any(session.id.startswith(name.lower()) for session in memory)
+    try:
+        row = await reader.find(name)
+        hidden = hidden or row.id.startswith(name.lower())
+    except NotFound as error:
+        hidden = hidden or error.reason == "conversation_ambiguous"
+    if hidden:
+        raise RequestError(
+            f"The id of a conversation begins with {name}, so it cannot be a name.",
             reason="bad_name",
         )
     return name
@@ -77,7 +113,9 @@ async def find_target(
     """
     match target.kind:
         case "new":
-            return ToCreate(None if target.value is None else check_name(target.value))
+            if target.value is None:
+                return ToCreate(None)
+            return ToCreate(await check_new_name(target.value, reader=reader, memory=memory))
         case "terminal":
             return await _find_by_terminal(target.value, reader, terminals)
         case "id":

@@ -74,3 +74,19 @@ def test_here_is_this_terminals_conversation(daemon: FakeDaemon) -> None:
         with pytest.raises(Failed) as caught:
             calls.resolve_here(client, "nobody")
     assert caught.value.code == 3
+
+
+def test_bytes_that_are_no_text_name_nobody(daemon: FakeDaemon, ask: Ask) -> None:
+    daemon.create("?")  # what the wire would make of them
+    for words in (["new", "\udcff"], ["rename", "?", "\udcff"], ["history", "show", "\udcff"]):
+        result = ask(*words)
+        assert (result.code, result.err) == (2, "The conversation's name is not valid UTF-8.\n")
+    assert list(daemon.names.values()) == ["?"]
+
+
+def test_a_prefix_that_is_too_short_says_so(daemon: FakeDaemon, ask: Ask) -> None:
+    daemon.create("work")
+    hint = "The beginning of an id has at least 4 characters."
+    assert hint in ask("history", "show", "f4").err
+    assert hint not in ask("history", "show", "f4f4f4").err
+    assert hint not in ask("history", "show", "wor").err

@@ -31,4 +31,8 @@ def test_what_cannot_be_forked(daemon: FakeDaemon, ask: Ask) -> None:
     assert ask("fork", "nobody").code == 3
     assert ask("fork", "work", "--at", "0").code == 2
     assert ask("fork").code == 2
+    result = ask("fork", "work", "--at", "9" * 30)
+    assert (result.code, result.err) == (2, f"There is no event {'9' * 30}: the last one is 1.\n")
+    result = ask("fork", "work", "--name", "\udcff")
+    assert (result.code, result.err) == (2, "The conversation's name is not valid UTF-8.\n")
     assert daemon.called("conversation/fork") == []

@@ -3,7 +3,7 @@
 import json
 
 from tests.client.commands.conftest import Ask
-from tests.client.commands.fake_daemon import FakeDaemon
+from tests.client.commands.fake_daemon import FakeDaemon, Refusal
 
 
 def test_a_conversation_is_pinned_and_marked(daemon: FakeDaemon, ask: Ask) -> None:
@@ -16,6 +16,9 @@ def test_a_conversation_is_pinned_and_marked(daemon: FakeDaemon, ask: Ask) -> No
     assert ask("history", "list").out.splitlines()[0].endswith("  pinned")
     assert json.loads(ask("unpin", "work", "--json").out)["pinned"] is False
     assert "pinned" not in ask("list").out
+    assert ask("unpin", "work").err == "Was not pinned: work.\n"
+    ask("pin", "work")
+    assert ask("unpin", "work").err == "No longer pinned: work.\n"
 
 
 def test_a_message_is_meant_by_its_number(daemon: FakeDaemon, ask: Ask) -> None:
@@ -30,7 +33,9 @@ def test_a_message_is_meant_by_its_number(daemon: FakeDaemon, ask: Ask) -> None:
     assert "[2] ASSISTANT (pinned)\n" in out
     messages = json.loads(ask("history", "show", "work", "--raw").out)["messages"]
     assert [each.get("pinned") for each in messages] == [None, True]
-    assert ask("unpin", "work", f"{turn_id}.1").err == f"Not pinned: message {turn_id}.1 of work.\n"
+    for told in ("No longer pinned", "Was not pinned"):
+        result = ask("unpin", "work", f"{turn_id}.1")
+        assert result.err == f"{told}: message {turn_id}.1 of work.\n"
     assert "pinned" not in ask("history", "show", "work").out
 
 
@@ -42,3 +47,10 @@ def test_a_number_that_no_message_has(daemon: FakeDaemon, ask: Ask) -> None:
         assert "work has 2 messages" in result.err
     assert ask("pin", "nobody").code == 3
     assert daemon.called("conversation/pin") == []
+    daemon.refusals["conversation/pin"] = Refusal("item_not_found", "Message not found: id=x")
+    result = ask("pin", "work", "x")
+    assert (result.code, result.err.splitlines()[0]) == (
+        3,
+        "There is no message x: work has 2 messages.",
+    )
+    assert "See them: ask history show" in result.err

@@ -104,3 +104,13 @@ def test_a_search_loads_no_shapes_of_the_wire_and_no_command_but_its_own() -> No
     assert "ask.commands.search" in loaded
     heavy = {"ask.protocol.messages", "ask.inputs", "ask.commands.transfers", "tempfile"}
     assert not heavy & set(loaded)
+
+
+def test_more_words_than_the_daemon_takes_are_refused_in_plain_words(
+    daemon: FakeDaemon, ask: Ask
+) -> None:
+    result = ask("history", "search", "x" * 1001)
+    assert result.code == 2
+    assert "What to search for has 1001 characters; 1000 is the most." in result.err
+    assert daemon.called("conversation/search") == []
+    assert ask("history", "search", "x" * 1000).code == 1

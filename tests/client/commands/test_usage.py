@@ -100,7 +100,14 @@ def test_what_is_asked_of_the_daemon(
 
 @pytest.mark.parametrize(
     ("text", "since"),
-    [("7d", 1e9 - 7 * 86400), ("12h", 1e9 - 12 * 3600), ("2w", 1e9 - 14 * 86400), ("0d", 1e9)],
+    [
+        ("7d", 1e9 - 7 * 86400),
+        ("9999999d", 0.0),
+        ("9" * 18 + "w", 0.0),
+        ("12h", 1e9 - 12 * 3600),
+        ("2w", 1e9 - 14 * 86400),
+        ("0d", 1e9),
+    ],
 )
 def test_spans_go_back_from_now(text: str, since: float) -> None:
     assert read_since(text, now=1e9) == since

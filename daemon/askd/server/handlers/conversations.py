@@ -32,7 +32,7 @@ from askd.server.house import House
 from askd.server.peer import Peer
 from askd.sessions.live import LiveSession
 from askd.sessions.removal import expire
-from askd.sessions.targets import ToCreate, check_name
+from askd.sessions.targets import ToCreate
 from askd.store.log import Write
 from askd.store.refusals import conversation_not_found
 
@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 
 async def create(house: House, peer: Peer, params: ConversationCreate) -> ConversationSummary:
     """Create an empty conversation."""
-    name = None if params.name is None else check_name(params.name)
+    name = None if params.name is None else await house.sessions.check_name(params.name)
     if params.model is not None:
         await check_model(house, params.model, env=params.env, secrets=params.secrets)
     settings: list[Body] = []
@@ -141,7 +141,7 @@ def _find_last_command(conversation: Conversation) -> str | None:
 
 async def rename(house: House, peer: Peer, params: ConversationRename) -> ConversationSummary:
     """Change the name, or take it away."""
-    name = None if params.name is None else check_name(params.name)
+    name = None if params.name is None else await house.sessions.check_name(params.name)
     session = await house.sessions.get(params.conversation_id)
     if name != session.conversation.name:
         await session.append([Renamed(name)])

@@ -30,7 +30,6 @@ from askd.server.house import House
 from askd.server.peer import Peer
 from askd.server.transfers import Export, Exporter, Incoming
 from askd.sessions.offload import offload_bodies
-from askd.sessions.targets import check_name
 from askd.store.log import Committed, KnownKey, PromptKey, Write
 from askd.store.projection import ConversationRow
 from askd.store.refusals import conversation_not_found
@@ -159,7 +158,7 @@ async def _find_key(house: House, sha256: str) -> tuple[str, KnownKey | None]:
 
 async def _create(house: House, found: Import, conversation_id: str, key: PromptKey) -> Committed:
     timed = found.timed
-    if found.name is not None and not _is_name(found.name):
+    if found.name is not None and not await _is_name(house, found.name):
         timed = drop_names(timed)
     while True:
         bodies, blobs = await trio.to_thread.run_sync(offload_bodies, [body for _, body in timed])
@@ -181,9 +180,9 @@ async def _create(house: House, found: Import, conversation_id: str, key: Prompt
             timed = drop_names(timed)
 
 
-def _is_name(name: str) -> bool:
+async def _is_name(house: House, name: str) -> bool:
     try:
-        check_name(name)
+        await house.sessions.check_name(name)
     except RequestError:
         return False
     return True
