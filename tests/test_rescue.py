@@ -1,5 +1,6 @@
 """`askd rebuild` and `askd restore` as commands: what they say, and with which code they end."""
 
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from askd.__main__ import main
 from askd.owner import Ownership
 from askd.rescue import make_progress, tell_rebuilt, tell_restored
+from askd.store.recovery import room
 from askd.store.recovery.rebuild import Rebuilt
 from askd.store.recovery.restore import Restored
 from tests.store.recovery import ruins
@@ -97,6 +99,39 @@ def test_what_cannot_be_done_changes_nothing_and_says_why(
         assert main(words) == 2
         assert "askd restore BACKUP" in capsys.readouterr().err
     assert sorted(each.name for each in (home / "data").iterdir()) == ["askd.lock"]
+
+
+async def test_a_look_says_what_speaks_against_it_and_does_nothing(
+    data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(data / "ask.db", data / "ask.db.backup-4")
+    before = sorted(os.listdir(data))
+    with Ownership(data / "askd.lock", data / "owner.json"):
+        assert main(["restore", "--look", "ask.db.backup-4"]) == 0
+        assert main(["rebuild", "--look"]) == 0
+        assert main(["rebuild", "--look", str(data / "rollouts")]) == 0
+        assert capsys.readouterr() == ("", "")
+        assert main(["restore", "--look", "typo"]) == 3
+        assert main(["rebuild", "--look", "typo"]) == 3
+        assert main(["rebuild", "--look", "a", "b"]) == 2
+        monkeypatch.setattr(room, "SPARE_BYTES", 10**18)
+        for words in (["restore", "--look", "ask.db.backup-4"], ["rebuild", "--look"]):
+            capsys.readouterr()
+            assert main(words) == 74
+            assert "There is no room for it: about" in capsys.readouterr().err
+    (data / "askd.lock").unlink()
+    assert sorted(os.listdir(data)) == before
+
+
+async def test_a_directory_in_the_place_of_the_database_is_said(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.move(data / "ask.db", data / "ask.db.backup-4")
+    (data / "ask.db").mkdir()
+    for words in (["rebuild"], ["restore", "ask.db.backup-4"]):
+        assert main(words) == 74
+        said = capsys.readouterr().err
+        assert f"{data / 'ask.db'} is a directory; the database belongs there. Move it" in said
 
 
 async def test_the_settings_say_where_the_rollouts_are(

@@ -9,7 +9,8 @@ USAGE = """usage: askd run               serve this user until told to stop
        askd version           print the version and exit
 
 rebuild and restore need the daemon to be away (ask daemon stop), and delete nothing:
-what they replace is put aside, and they say where.
+what they replace is put aside, and they say where. With --look as the first word after
+their name they do nothing, and say only what speaks against it.
 """
 
 
@@ -24,6 +25,14 @@ def main(arguments: list[str] | None = None) -> int:
             from askd.check import check_config
 
             return check_config()
+        case ["rebuild", "--look", *rest] if len(rest) <= 1:
+            from askd.rescue import run_rebuild
+
+            return run_rebuild(rest[0] if rest else None, looks_only=True)
+        case ["restore", "--look", backup]:
+            from askd.rescue import run_restore
+
+            return run_restore(backup, looks_only=True)
         case ["rebuild", *rest] if len(rest) <= 1 and not "".join(rest).startswith("-"):
             from askd.rescue import run_rebuild
 

@@ -16,6 +16,8 @@ from askd.config import read_environment, read_settings
 from askd.core import outcome
 from askd.errors import AskdError, Busy, NotFound
 from askd.owner import AlreadyOwned, Ownership
+from askd.store.recovery import room
+from askd.store.recovery.entry import refuse_directory
 from askd.store.recovery.rebuild import Rebuilt, rebuild
 from askd.store.recovery.restore import Restored, find_backup, restore
 
@@ -26,39 +28,57 @@ PROGRESS_S = 0.2
 SHORT_ID = 8
 
 
-def run_rebuild(source: str | None) -> int:
-    """`askd rebuild [DIR]`: answer the exit code; the lines are on stdout, errors on stderr."""
+def run_rebuild(source: str | None, *, looks_only: bool = False) -> int:
+    """`askd rebuild [DIR]`: answer the exit code; the lines are on stdout, errors on stderr.
 
-    def work(paths: Paths, mirror: Path) -> None:
+    `looks_only`: say what speaks against it, and do nothing; a daemon may run meanwhile.
+    """
+
+    def look(paths: Paths, mirror: Path) -> Path:
         directory = mirror if source is None else Path(source).absolute()
         if source is not None and not directory.is_dir():
             raise NotFound(f"No such directory: {source}", reason="not_found")
+        refuse_directory(paths.database)
+        room.check_room(paths.database, room.need_for_rebuild(paths.database, directory))
+        return directory
+
+    def work(paths: Paths, mirror: Path) -> None:
+        directory = look(paths, mirror)
         told = rebuild(
             paths.database, directory, mirror=mirror, at=time.time(), progress=make_progress()
         )
         say(*tell_rebuilt(told, paths.database, directory))
 
-    return _run(work)
+    return _run(look if looks_only else work, owns=not looks_only)
 
 
-def run_restore(backup: str) -> int:
-    """`askd restore BACKUP`: answer the exit code."""
+def run_restore(backup: str, *, looks_only: bool = False) -> int:
+    """`askd restore BACKUP`: answer the exit code; `looks_only` as above."""
+
+    def look(paths: Paths, mirror: Path) -> Path:
+        refuse_directory(paths.database)
+        found = find_backup(paths.database, backup)
+        room.check_room(paths.database, room.need_for_restore(found))
+        return found
 
     def work(paths: Paths, mirror: Path) -> None:
-        found = find_backup(paths.database, backup)
+        found = look(paths, mirror)
         told = restore(paths.database, found, rollouts=mirror, at=time.time())
         say(*tell_restored(told, paths.database))
 
-    return _run(work)
+    return _run(look if looks_only else work, owns=not looks_only)
 
 
-def _run(work: Callable[[Paths, Path], None]) -> int:
+def _run(work: Callable[[Paths, Path], object], *, owns: bool) -> int:
     os.umask(0o077)
     environment = read_environment()
     paths = environment.paths
     try:
         settings = read_settings(paths.config_file)
         mirror = Path(settings.rollouts.directory or paths.rollouts)
+        if not owns:
+            work(paths, mirror)
+            return outcome.DONE
         try:
             ownership = Ownership(paths.lock_file, paths.owner_file)
         except AlreadyOwned:

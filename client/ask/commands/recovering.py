@@ -39,6 +39,12 @@ def _recover(words: Sequence[str], question: str, *, yes: bool) -> int:
             "askd is not installed here, and it is what does this.",
             hint=f"Install it: {sys.executable} -m pip install 'askd[local]'",
         )
+    if not yes and not sys.stdin.isatty():
+        raise click.UsageError("There is no terminal to ask on: say --yes.")
+    # Whatever speaks against it is to be said while the daemon still runs.
+    code = _start([words[0], "--look", *words[1:]]).wait()
+    if code:
+        return _pass_on(code)
     if not yes and not _confirm(question):
         click.echo("Nothing was changed.", err=True)
         return DONE
@@ -50,12 +56,7 @@ def _recover(words: Sequence[str], question: str, *, yes: bool) -> int:
 
 def run(words: Sequence[str]) -> int:
     """Run `askd WORDS` with its output on ours; its exit code, to its very end."""
-    child = subprocess.Popen(
-        # -P: a directory named askd where the caller stands is not ours.
-        [sys.executable, "-P", "-m", "askd", *words],
-        stdin=subprocess.DEVNULL,
-        env=inherit(os.environ),
-    )
+    child = _start(words)
     try:
         code = child.wait()
     except KeyboardInterrupt:
@@ -66,13 +67,24 @@ def run(words: Sequence[str]) -> int:
         elif code != INTERRUPTED:
             click.echo("It was stopped. Look at what there is: ask doctor", err=True)
         raise
+    return _pass_on(code)
+
+
+def _start(words: Sequence[str]) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(
+        # -P: a directory named askd where the caller stands is not ours.
+        [sys.executable, "-P", "-m", "askd", *words],
+        stdin=subprocess.DEVNULL,
+        env=inherit(os.environ),
+    )
+
+
+def _pass_on(code: int) -> int:
     return code if code >= 0 else SIGNALLED - code
 
 
 def _confirm(question: str) -> bool:
     """Ask a person; no answer is no."""
-    if not sys.stdin.isatty():
-        raise click.UsageError("There is no terminal to ask on: say --yes.")
     click.echo(f"The daemon is stopped for it. {question} [y/N] ", nl=False, err=True)
     answer = sys.stdin.readline()
     if not answer.endswith("\n"):

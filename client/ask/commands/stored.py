@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 CHECK_LIMIT_S = 60.0
 """The daemon looks for about half of it, in the worst case."""
 BRING_BACK = "Bring them back: ask doctor --rebuild"
+HEAD_BYTES = 64 * 1024
+"""Of the first line; ours has a few hundred bytes."""
 FILES = 5000
 """So many are counted without a daemon; more say nothing more."""
 SHOWN = 5
@@ -124,10 +126,20 @@ def judge_rollouts(found: Map | None) -> Finding:
     return Finding("rollouts", "ok", told)
 
 
+def is_ours(path: Path) -> bool:
+    """Whether askd wrote a rollout: its first line says so, with a mark that Codex passes over."""
+    try:
+        with path.open("rb") as stream:
+            return b'"ask":' in stream.readline(HEAD_BYTES)
+    except OSError:
+        return False
+
+
 def find_stranded(paths: Paths) -> Finding | None:
     """What to say where rollouts lie and no database does; None: nothing was stored."""
     mirror = find_mirror(paths)
-    found = sum(1 for _ in islice(mirror.rglob("rollout-*.jsonl"), FILES))
+    files = islice(mirror.rglob("rollout-*.jsonl"), FILES)
+    found = sum(1 for each in files if is_ours(each))
     if not found:
         return None
     more = " or more" if found == FILES else ""

@@ -19,11 +19,17 @@ class Child:
 
     started: Sequence[Any] = ()
     ends: Sequence[Any] = (0,)
+    looked: Sequence[Any] = ()
+    finds = 0
 
     def __init__(self, words: Sequence[str], **options: Any) -> None:
-        type(self).started = (*self.started, list(words[4:]))
         assert list(words[:4]) == [sys.executable, "-P", "-m", "askd"]
-        self._ends = iter(self.ends)
+        is_look = words[5:6] == ["--look"]
+        if is_look:
+            type(self).looked = (*self.looked, list(words[4:]))
+        else:
+            type(self).started = (*self.started, list(words[4:]))
+        self._ends = iter((self.finds,) if is_look else self.ends)
 
     def wait(self) -> int:
         end = next(self._ends)
@@ -49,6 +55,18 @@ def test_the_childs_end_is_ours(child: type[Child], ends: tuple[int], code: int)
     assert recovering.rebuild(None, yes=True) == code
     assert recovering.rebuild("d", yes=True) == code
     assert child.started == (["restore", "b"], ["rebuild"], ["rebuild", "d"])
+
+
+def test_what_speaks_against_it_is_found_before_the_daemon_is_stopped(
+    child: type[Child], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped: list[float] = []
+    monkeypatch.setattr(recovering, "stop_daemon", stopped.append)
+    child.finds = 3
+    assert recovering.restore("typo", yes=True) == 3
+    assert recovering.rebuild("d", yes=True) == 3
+    assert child.looked == (["restore", "--look", "typo"], ["rebuild", "--look", "d"])
+    assert (child.started, stopped) == ((), [])
 
 
 def test_a_daemon_that_was_stopped_is_named(

@@ -111,7 +111,8 @@ def test_rollouts_without_a_database_are_no_empty_store(ask: Ask, home: Path) ->
     paths = Paths.of(os.environ)
     assert stored.find_stranded(paths) is None
     (paths.rollouts / "2026").mkdir(parents=True)
-    (paths.rollouts / "2026" / "rollout-1.jsonl").write_bytes(b"{}\n")
+    (paths.rollouts / "2026" / "rollout-1.jsonl").write_bytes(b'{"ask":{}}\n')
+    (paths.rollouts / "2026" / "rollout-2.jsonl").write_bytes(b'{"codex":{}}\n')
     result = ask("doctor")
     assert f"warn  store: There is no database, but 1 rollout in {paths.rollouts}." in result.out
     assert "Bring them back: ask doctor --rebuild" in result.out

@@ -148,6 +148,27 @@ async def test_a_backup_is_a_path_or_a_name(
         find_backup(path, "ask.db.backup-9")
     with pytest.raises(RequestError, match="is the database itself"):
         find_backup(path, str(path))
+    aside = path.with_name("rollouts.backup-before-restore-20260102T030405Z")
+    aside.mkdir()
+    os.mkfifo(path.with_name("pipe"))
+    path.with_name("text").write_bytes(b"hello " * 100)
+    for said, told in (
+        ("", r"Say which backup\. There are: ask\.db\.backup-4$"),
+        (str(path.parent), r"is a directory; a backup is a copy of the database\.$"),
+        (aside.name, "is a directory; a backup is a copy"),
+        ("pipe", "is no file; a backup is a copy of the database"),
+        ("/dev/zero", "^/dev/zero is no file"),
+    ):
+        with pytest.raises(RequestError, match=told):
+            find_backup(path, said)
+    (aside / "rollout-1.jsonl").touch()
+    with pytest.raises(RequestError, match=f"ask doctor --rebuild --from {aside}"):
+        find_backup(path, aside.name)
+    with pytest.raises(StorageFailed, match="is no whole database"):
+        find_backup(path, "text")
+    for name in ("x" * 5000, "nul\0"):
+        with pytest.raises(NotFound, match="No such backup"):
+            find_backup(path, name)
     os.unlink(backup)
     with pytest.raises(NotFound, match="None lies beside"):
         find_backup(path, "x")

@@ -43,7 +43,7 @@ def settle(database: Path) -> str | None:
         wal_size(database) == 0 and not _beside(database, "-shm").exists()
     ):
         return None
-    if not _has_header(database):
+    if not has_header(database):
         # Opened for writing, its log would be taken for a stranger's and removed.
         return "file is not a database"
     try:
@@ -127,7 +127,8 @@ def _give_second_name(database: Path, aside: Path) -> None:
         os.rename(partial, aside)
 
 
-def _has_header(database: Path) -> bool:
+def has_header(database: Path) -> bool:
+    """Whether a file begins as a database does; raises `OSError`."""
     with database.open("rb") as stream:
         return stream.read(len(HEADER)) == HEADER
 

@@ -10,6 +10,7 @@ import shutil
 import sqlite3
 from contextlib import suppress
 from dataclasses import dataclass
+from os.path import isdir, isfile, lexists
 from pathlib import Path
 
 from askd.errors import NotFound, RequestError, StorageFailed
@@ -44,13 +45,18 @@ def find_backup(database: Path, said: str) -> Path:
 
     Raises:
         NotFound: there is no such file; it lists those that there are.
-        RequestError: it is the database itself.
+        RequestError: it is the database itself, or nothing that can be copied.
+        StorageFailed: it is a file, and no database.
     """
-    beside = database.parent / said
-    found = next((each for each in (Path(said), beside) if each.is_file()), None)
+    there = [each for each in (Path(said), database.parent / said) if said and lexists(each)]
+    found = next((each for each in there if isfile(each)), None)
+    if found is None and there:
+        raise RequestError(_explain(there[0]), reason="bad_backup")
     if found is None:
-        names = [each.name for each in find_backups(database)]
+        names = [each.name for each in find_backups(database) if isfile(each)]
         known = f"There are: {', '.join(names)}" if names else f"None lies beside {database}."
+        if not said:
+            raise RequestError(f"Say which backup. {known}", reason="bad_backup")
         raise NotFound(
             f"No such backup: {said}\n{known}",
             reason="backup_not_found",
@@ -58,7 +64,22 @@ def find_backup(database: Path, said: str) -> Path:
         )
     if database.exists() and found.samefile(database):
         raise RequestError(f"{said} is the database itself.", reason="bad_backup")
+    try:
+        if not placing.has_header(found):
+            raise _damaged(found, "file is not a database")
+    except OSError as error:
+        raise StorageFailed(f"{found} cannot be read: {error.strerror}.") from None
     return found.absolute()
+
+
+def _explain(path: Path) -> str:
+    """Why what is there is no backup."""
+    if not isdir(path):
+        return f"{path} is no file; a backup is a copy of the database."
+    told = f"{path} is a directory; a backup is a copy of the database."
+    if any(path.rglob("rollout-*.jsonl")):
+        told += f" What the rollouts in it know comes back with: ask doctor --rebuild --from {path}"
+    return told
 
 
 def restore(database: Path, backup: Path, *, rollouts: Path, at: float) -> Restored:
