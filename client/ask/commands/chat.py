@@ -155,10 +155,21 @@ class Chat:
             except Failed as error:
                 if error.code in (errors.NO_DAEMON, TERMINATED):
                     raise
+                if error.data.get("reason") == "conversation_not_found" and self.conversation_id:
+                    raise self._say_deleted(error) from None
                 self._fail(error.code, error.message)
                 if error.hint:
                     click.echo(strip_controls(error.hint), err=True)
         return DONE if self.interactive else self.code
+
+    def _say_deleted(self, error: Failed) -> Failed:
+        """Nothing that is typed from now on could be answered."""
+        return Failed(
+            error.code,
+            "This conversation has been deleted, so the chat ends.",
+            hint="Begin another: ask chat",
+            data=error.data,
+        )
 
     def _read_line(self, mark: str) -> str | None:
         if self.interactive and sys.stdout.isatty():

@@ -6,6 +6,7 @@ it wants to be told so. It never prints the secret, nor what stands around it.
 
 import getpass
 import json
+import re
 import sys
 from typing import TYPE_CHECKING
 
@@ -65,9 +66,12 @@ def scrub_command(
     from standard input, so that it does not stand in the shell's history.
     Where a turn is at work nothing is changed.
     """
-    if not (yes or dry_run) and not sys.stdin.isatty():
+    has_terminal = sys.stdin.isatty()
+    pattern = _read_pattern(pattern)
+    _check_pattern(pattern, regex=regex)
+    if not (yes or dry_run or has_terminal):
         raise click.UsageError("There is no terminal to ask on: say --yes, or --dry-run to look.")
-    asked: Map = {"pattern": _read_pattern(pattern), "regex": regex, "short": yes}
+    asked: Map = {"pattern": pattern, "regex": regex, "short": yes}
     with open_client() as client:
         if dry_run:
             found = _look(client, asked)
@@ -101,6 +105,23 @@ def _read_pattern(pattern: str) -> str:
         raise click.UsageError("Standard input is not UTF-8 text.") from None
     # An `echo` put the last line's end there.
     return said.removesuffix("\n").removesuffix("\r")
+
+
+def _check_pattern(pattern: str, *, regex: bool) -> None:
+    """Refuse what no --yes makes right; how long it may be, and must be, the daemon knows."""
+    if not pattern:
+        raise click.UsageError("The pattern is empty: it would be everywhere.")
+    try:
+        pattern.encode()
+        if regex:
+            re.compile(pattern)
+    except UnicodeEncodeError:
+        raise click.UsageError("The pattern is not valid UTF-8.") from None
+    except (re.error, RecursionError, OverflowError) as error:
+        # Where, and not in Python's words: these quote the pattern.
+        place = getattr(error, "pos", None)
+        where = "" if place is None else f": see character {place + 1}"
+        raise click.UsageError(f"The pattern is no regular expression{where}.") from None
 
 
 def _look(client: "Client", asked: Map) -> Map:

@@ -311,3 +311,18 @@ def test_a_lost_daemon_ends_the_chat(ask: Ask, chat: Any, monkeypatch: pytest.Mo
     result = chat("hello\n")
     assert result.code == 69
     assert "askd is not installed" in result.err
+
+
+@pytest.mark.parametrize("line", ["hi", "/clear", "/help", "/exit"])
+def test_a_chat_whose_conversation_is_deleted_says_so_once_and_ends(
+    daemon: FakeDaemon, chat: Any, line: str
+) -> None:
+    daemon.create("work")
+    for method in ("conversation/note", "conversation/clear", "turn/start"):
+        daemon.refusals[method] = Refusal("conversation_not_found", "Conversation not found: id=x")
+    result = chat(f"{line}\n{line}\n", "-s", "work")
+    assert (result.code, result.out) == (3, "")
+    assert result.err.splitlines() == [
+        "This conversation has been deleted, so the chat ends.",
+        "Begin another: ask chat",
+    ]

@@ -193,3 +193,29 @@ def test_ctrl_c_says_what_stays(
     result = ask("history", "scrub", SECRET, "--yes")
     assert result.code == 130
     assert STOPPED in result.err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["ab(", "--regex"], "The pattern is no regular expression: see character 3."),
+        (["(?P<hunter22!>a)", "--regex"], "The pattern is no regular expression: see character 5."),
+        ([""], "The pattern is empty"),
+        (["\udcff"], "The pattern is not valid UTF-8."),
+    ],
+)
+def test_a_wrong_pattern_is_told_before_anything_else(
+    daemon: FakeDaemon,
+    ask: Ask,
+    monkeypatch: pytest.MonkeyPatch,
+    words: list[str],
+    told: str,
+) -> None:
+    monkeypatch.setattr(sys, "stdin", piped(b""))
+    for more in ([], ["--yes"], ["--dry-run"]):
+        result = ask("history", "scrub", *words, *more)
+        assert result.code == 2
+        assert told in result.err
+        assert "no terminal" not in result.err
+        assert SECRET not in result.err
+    assert daemon.called("conversation/scrub") == []
