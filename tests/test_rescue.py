@@ -173,9 +173,19 @@ def test_everything_that_was_lost_is_told() -> None:
     assert "Lost: the content of 1 attachment." in text
     assert text.count("The name 'work' was taken twice: aaaaaaaa has none now.") == 5
     assert "... and 1 more without a name now." in text
-    assert "The old database is damaged in 2 places. Kept from it: 0 terminals and 0 jobs." in text
+    assert (
+        "The old database is damaged in 2 places, read in part. Kept from it: 0 terminals" in text
+    )
     told.trouble, told.aside = "no.", Path("/old")
     assert "could not be read (no)." in "\n".join(tell_rebuilt(told, Path("/d"), Path("/r")))
+    told.was_ours = False
+    assert "there is not askd's: terminals and" in "\n".join(
+        tell_rebuilt(told, Path("/d"), Path("/r"))
+    )
+    told.was_empty = True
+    assert "The old database was empty: terminals and" in "\n".join(
+        tell_rebuilt(told, Path("/d"), Path("/r"))
+    )
     told.aside = None
     assert tell_rebuilt(told, Path("/d"), Path("/r"))[-1] == (
         "There was no old database: terminals and background jobs are forgotten."

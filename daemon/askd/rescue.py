@@ -154,17 +154,23 @@ def tell_rebuilt(told: Rebuilt, database: Path, source: Path) -> list[str]:
 
 
 def _tell_old(told: Rebuilt) -> list[str]:
+    forgotten = "terminals and background jobs are forgotten."
     if told.aside is None:
-        return ["There was no old database: terminals and background jobs are forgotten."]
+        return [f"There was no old database: {forgotten}"]
+    aside = f"It is put aside: {told.aside}"
+    if told.was_empty:
+        return [f"The old database was empty: {forgotten}", aside]
+    if not told.was_ours:
+        return [f"The database that was there is not askd's: {forgotten}", aside]
     terminals, jobs = told.kept.get("terminals", 0), told.kept.get("jobs", 0)
     kept = f"{count(terminals, 'terminal')} and {count(jobs, 'job')}"
     if told.trouble is not None:
         taken = f"The old database could not be read ({told.trouble.rstrip('.')})."
     elif told.faults:
-        taken = f"The old database is damaged in {count(told.faults, 'place')}."
+        taken = f"The old database is damaged in {count(told.faults, 'place')}, read in part."
     else:
         taken = "The old database could be read."
-    return [f"{taken} Kept from it: {kept}.", f"It is put aside: {told.aside}"]
+    return [f"{taken} Kept from it: {kept}.", aside]
 
 
 def tell_restored(told: Restored, database: Path) -> list[str]:

@@ -377,3 +377,25 @@ async def test_what_came_back_is_new_to_whoever_cleans_up(
     found = dict(ruins.query(path, "SELECT id, imported_at FROM conversations"))
     assert found[ruins.CODEX] == 77.0
     assert found[ruins.PLAY] == 5000.0
+
+
+async def test_what_the_old_one_was_is_told(
+    path: Path, rollouts: Path, files: dict[str, Path]
+) -> None:
+    told = run(path, rollouts)
+    assert (told.was_empty, told.was_ours, told.faults) == (False, True, 0)
+    lose(path)
+    ruins.write(path, b"")
+    told = run(path, rollouts)
+    assert (told.was_empty, told.was_ours, told.faults) == (True, True, 0)
+    lose(path)
+    ruins.change(path, "CREATE TABLE recipes (id TEXT)")
+    told = run(path, rollouts)
+    assert (told.was_empty, told.was_ours, told.faults) == (False, False, 0)
+    content = bytearray(ruins.read(path))
+    (page,) = ruins.query(path, "SELECT rootpage FROM sqlite_master WHERE name = 'open_turns'")[0]
+    content[(page - 1) * 4096 : page * 4096] = b"\xa5" * 4096
+    ruins.write(path, content)
+    told = run(path, rollouts)
+    assert (told.was_ours, told.trouble) == (True, None)
+    assert told.faults > 0, "though nothing had to be read there"

@@ -44,6 +44,7 @@ class Rebuilt:
         kept: how many rows of the old database's other tables were taken.
         faults: how many reads of the old database failed; `trouble`: why it cannot be read.
         aside: where the old database is now; None: there was none.
+        was_empty, was_ours: what was in its place: a file of no bytes; a database of askd's.
     """
 
     conversations: int = 0
@@ -61,6 +62,8 @@ class Rebuilt:
     faults: int = 0
     trouble: str | None = None
     aside: Path | None = None
+    was_empty: bool = False
+    was_ours: bool = True
 
 
 def rebuild(
@@ -94,11 +97,14 @@ def rebuild(
                     filling, remains, told, source, database.parent, source == mirror, at, progress
                 )
                 filling.close()
+                if not remains.faults:
+                    remains.look()  # what nobody asked for may be damaged all the same
             except BaseException:
                 filling.discard()
                 raise
         finally:
             remains.close()
+        told.was_empty, told.was_ours = remains.is_empty, remains.is_ours
         told.events, told.unnamed = filling.events, filling.unnamed
         told.lost_blobs, told.faults = filling.lost_blobs, remains.faults
         if told.conversations == 0:

@@ -17,6 +17,9 @@ from askd.store.database import open_readonly
 from askd.store.recovery.rows import Row
 
 Columns = tuple[Any, ...]
+TABLES = "SELECT name FROM sqlite_master WHERE type = 'table'"
+OURS = {"migrations", "conversations", "events"}
+"""Tables of every askd's database."""
 
 
 class Remains:
@@ -25,22 +28,37 @@ class Remains:
     Attributes:
         faults: how many reads ended early.
         trouble: why the file cannot be read at all, if so.
+        is_empty: the file is there, and nothing is in it.
+        is_ours: it has a table of ours, or nobody can say.
     """
 
     def __init__(self, path: Path) -> None:
         self.faults = 0
         self.trouble: str | None = None
         self._connection: sqlite3.Connection | None = None
-        if not path.exists() or path.stat().st_size == 0:
+        self.is_empty = path.exists() and path.stat().st_size == 0
+        self.is_ours = True
+        if self.is_empty or not path.exists():
             return
         try:
             self._connection = open_readonly(path)
-            self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            tables = {name for (name,) in self._connection.execute(TABLES)}
+            self.is_ours = bool(tables & OURS)
         except StorageFailed as error:
             self.trouble = error.message
         except sqlite3.Error as error:
             self.trouble = f"{path} cannot be read: {error}."
             self.close()
+
+    def look(self) -> None:
+        """See whether its pages are sound; one that holds nothing of ours may be damaged too."""
+        if self._connection is None:
+            return
+        try:
+            (said,) = self._connection.execute("PRAGMA quick_check(1)").fetchone()
+        except sqlite3.Error:
+            said = "it ended early"
+        self.faults += said != "ok"
 
     def close(self) -> None:
         """Let go of the file."""

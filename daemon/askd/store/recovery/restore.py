@@ -10,6 +10,7 @@ import shutil
 import sqlite3
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from os.path import isdir, isfile, lexists
 from pathlib import Path
 
@@ -20,6 +21,9 @@ from askd.store.backups import find_backups
 from askd.store.recovery import placing
 from askd.store.recovery.schemas import refuse_newer
 from askd.store.writer import connect
+
+LOOKED_AT = 1000
+"""Names in a directory that was given for a backup: it may be the root of a disk."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +81,7 @@ def _explain(path: Path) -> str:
     if not isdir(path):
         return f"{path} is no file; a backup is a copy of the database."
     told = f"{path} is a directory; a backup is a copy of the database."
-    if any(path.rglob("rollout-*.jsonl")):
+    if any(each.match("rollout-*.jsonl") for each in islice(path.rglob("*"), LOOKED_AT)):
         told += f" What the rollouts in it know comes back with: ask doctor --rebuild --from {path}"
     return told
 
