@@ -80,6 +80,7 @@ async def test_what_is_wrong_is_said(path: Path) -> None:
     reader.close()
     assert health.soundness.strays > 0
     assert health.survey.unreadable == 3
+    assert health.recoverable is False, "no file holds them"
     assert health.rollouts is None
     assert health.soundness.problems == ["The disk is gone."]
 

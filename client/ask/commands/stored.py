@@ -89,11 +89,14 @@ def judge_records(found: Map) -> Finding:
         words.append(f"{count(found['lost'], 'record')} lost")
     first = next(iter(found["damaged"]), None)
     where = f"; the first in {first['conversation_id']}: {first['first']}" if first else ""
+    hint = "What the rollouts still hold of them comes back with: ask doctor --rebuild"
+    if found.get("recoverable") is False and not found["lost"]:
+        hint = "The rollouts do not hold them either. The rest of the conversation is as it was."
     return Finding(
         "records",
         "fail" if found["lost"] else "warn",
         f"{', '.join(words)}, of {looked}{where}",
-        "What the rollouts still hold of them comes back with: ask doctor --rebuild",
+        hint,
     )
 
 

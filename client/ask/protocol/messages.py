@@ -879,6 +879,9 @@ class DaemonCheck:
     wal_bytes: Annotated[int, "of the write-ahead log"]
     python: Annotated[str, "the version of Python"]
     rollouts: Annotated[MirrorRecord | None, "none: nobody could say"] = None
+    recoverable: Annotated[
+        bool | None, "a rollout holds one of the unreadable events; none: nobody knows"
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

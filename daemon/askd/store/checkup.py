@@ -17,6 +17,7 @@ from askd.errors import StorageFailed
 from askd.store.checkpoint import wal_size
 from askd.store.database import open_readonly
 from askd.store.recovery.inventory import take_inventory
+from askd.store.recovery.testimony import can_tell
 from askd.store.refusals import storage_failed
 from askd.store.rollouts.mirror import MirrorStatus
 from askd.store.surveys import Survey
@@ -52,11 +53,17 @@ class Soundness:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Health:
-    """All of it; `rollouts` None: that could not be asked."""
+    """All of it.
+
+    Attributes:
+        rollouts: None: that could not be asked.
+        recoverable: a rollout holds a record that cannot be read; None: nobody knows.
+    """
 
     soundness: Soundness
     survey: Survey
     rollouts: MirrorStatus | None
+    recoverable: bool | None = None
 
 
 class Surveyor(Protocol):
@@ -109,7 +116,25 @@ class Checkup:
                 rollouts = await self._count_files(await self._mirrors.status(), limit_s)
             except StorageFailed as error:
                 soundness.problems.append(error.message)
-        return Health(soundness=soundness, survey=survey, rollouts=rollouts)
+        return Health(
+            soundness=soundness,
+            survey=survey,
+            rollouts=rollouts,
+            recoverable=await self._ask_rollouts(survey, limit_s),
+        )
+
+    async def _ask_rollouts(self, survey: Survey, limit_s: float) -> bool | None:
+        """Whether a rebuild would bring back something that cannot be read."""
+        if not survey.damaged or survey.conversations > len(survey.damaged):
+            return None
+        ids = [each.conversation_id for each in survey.damaged]
+        ask = partial(can_tell, self._path, ids, limit_s=limit_s / 2)
+        with trio.move_on_after(limit_s):
+            try:
+                return await trio.to_thread.run_sync(ask, abandon_on_cancel=True)
+            except (StorageFailed, sqlite3.Error):
+                return None  # what is wrong with the database is said of it
+        return None
 
     async def _count_files(self, status: MirrorStatus, limit_s: float) -> MirrorStatus:
         """Count the files too; those that are missing are written again."""

@@ -53,6 +53,10 @@ def test_the_records() -> None:
         "1 record cannot be read, of 9 records; the first in c1: seq 3 (titled): no"
     )
     assert "ask doctor --rebuild" in found.hint
+    gone = stored.judge_records({**SOUND, "unreadable": 1, "recoverable": False})
+    assert gone.hint.startswith("The rollouts do not hold them either.")
+    holes = stored.judge_records({**SOUND, "unreadable": 1, "lost": 1, "recoverable": False})
+    assert "ask doctor --rebuild" in holes.hint, "a rebuild marks what is lost"
     assert stored.judge_records({**SOUND, "lost": 2}).state == "fail"
 
 

@@ -44,6 +44,7 @@ async def check(house: House, peer: Peer, params: Empty) -> DaemonCheck:
         database_bytes=sound.database_bytes,
         wal_bytes=sound.wal_bytes,
         python=platform.python_version(),
+        recoverable=health.recoverable,
         rollouts=None if health.rollouts is None else wire.describe(MirrorRecord, health.rollouts),
     )
 
