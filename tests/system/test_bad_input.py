@@ -100,12 +100,14 @@ def test_a_conversation_that_outgrows_its_window(tmp_path: Path) -> None:
             'default_model = "s/fake"\n[providers.s]\ndialect = "openai-chat"\n'
             f'base_url = "{world.model.base_url}"\n'
             '[models."s/fake"]\ncontext_window = 2000\nmax_output_tokens = 200\n'
+            "[context]\ncompaction = false\n"
         )
         filler = "ECHO:" + "word " * 800
-        codes = [world.ask("-s", "long", filler).code for _ in range(3)]
+        strict = ("--overflow", "ask", "-s", "long", filler)
+        codes = [world.ask(*strict).code for _ in range(3)]
         assert codes[0] == 0
-        assert codes[-1] == 7
-        full = world.ask("-s", "long", filler)
+        assert codes[-1] == 7, "the last turns never leave by themselves, and nobody can be asked"
+        full = world.ask(*strict)
         assert_sentence(full, 7, "ask clear", "ask new")
         world.ok("clear", "long")
         world.ok("-s", "long", "ECHO:room again")

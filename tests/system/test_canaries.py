@@ -401,11 +401,11 @@ async def fail(self):
     keys.append(self._endpoint.api_key)
     await trio.sleep_forever()
 answer.Answer._open = fail
-async def watch(self):
+async def watch(notifier, ping):
     while not keys:
         await trio.sleep(0.01)
     raise RuntimeError(f"lost {keys[0]}")
-app.Application._feed_watchdog = watch
+app.feed_watchdog = watch
 """,
 }
 
