@@ -5,9 +5,15 @@ to look, and what to type next. It asks the daemon nothing itself.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
 
 import click
+
+from ask.commands.calls import open_client
+
+if TYPE_CHECKING:
+    from ask.connection import Client
 
 
 @contextmanager
@@ -28,3 +34,12 @@ def tell_doubt(*, lost: str, stopped: str) -> Iterator[None]:
     except KeyboardInterrupt:
         click.echo(stopped, err=True)
         raise
+
+
+@contextmanager
+def open_certain(nothing: str) -> "Iterator[Client]":
+    """Connect as `open_client` does; whoever ends it before it is connected reads `nothing`."""
+    with ExitStack() as stack:
+        with tell_doubt(lost=nothing, stopped=nothing):
+            client = stack.enter_context(open_client())
+        yield client

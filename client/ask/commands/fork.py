@@ -8,8 +8,8 @@ import os
 
 import click
 
-from ask.commands.calls import check_name, conversation_argument, json_option, open_client, resolve
-from ask.commands.doubt import tell_doubt
+from ask.commands.calls import check_name, conversation_argument, json_option, resolve
+from ask.commands.doubt import open_certain, tell_doubt
 from ask.commands.help import Command, Example
 from ask.commands.layout import count, name_conversation
 from ask.exits import USAGE, Failed
@@ -18,6 +18,7 @@ from ask.terminal import find_terminal, strip_controls
 
 INTEGER_LIMIT = 2**63 - 1
 """The largest whole number that the daemon keeps."""
+NOTHING = "Nothing was copied."
 MAYBE = "The copy may have been made. Look: ask list; if it is not there, fork again."
 
 
@@ -48,8 +49,9 @@ def fork_command(conversation: str, at_seq: int | None, name: str | None, as_jso
     is. A turn that had not finished is not copied, nor is the name.
     """
     check_name(name or "")
-    with open_client() as client:
-        source = resolve(client, conversation)
+    with open_certain(NOTHING) as client:
+        with tell_doubt(lost=NOTHING, stopped=NOTHING):
+            source = resolve(client, conversation)
         if at_seq is not None and at_seq > INTEGER_LIMIT:
             # A number that no request can hold, and so the daemon cannot refuse.
             last = source["last_seq"]

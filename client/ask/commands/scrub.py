@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ask.commands import layout
-from ask.commands.calls import Map, json_option, open_client
-from ask.commands.doubt import tell_doubt
+from ask.commands.calls import Map, json_option
+from ask.commands.doubt import open_certain, tell_doubt
 from ask.commands.help import Command, Example
 from ask.protocol import errors
 from ask.terminal import strip_controls
@@ -72,18 +72,21 @@ def scrub_command(
     if not (yes or dry_run or has_terminal):
         raise click.UsageError("There is no terminal to ask on: say --yes, or --dry-run to look.")
     asked: Map = {"pattern": pattern, "regex": regex, "short": yes}
-    with open_client() as client:
+    with open_certain(UNCHANGED) as client:
         if dry_run:
-            found = _look(client, asked)
+            with tell_doubt(lost=UNCHANGED, stopped=UNCHANGED):
+                found = _call(client, {**asked, "dry_run": True})
             if as_json:
                 click.echo(json.dumps(found))
             else:
                 _show(found)
             return
         if not yes:
-            found = _look(client, asked)
-            _show(found)
-            if not (_count(found) or backups) or not _confirm():
+            with tell_doubt(lost=UNCHANGED, stopped=UNCHANGED):
+                found = _call(client, {**asked, "dry_run": True})
+                _show(found)
+                is_meant = bool(_count(found) or backups) and _confirm()
+            if not is_meant:
                 click.echo(UNCHANGED, err=True)
                 return
         with tell_doubt(lost=LOST, stopped=STOPPED):
@@ -122,11 +125,6 @@ def _check_pattern(pattern: str, *, regex: bool) -> None:
         place = getattr(error, "pos", None)
         where = "" if place is None else f": see character {place + 1}"
         raise click.UsageError(f"The pattern is no regular expression{where}.") from None
-
-
-def _look(client: "Client", asked: Map) -> Map:
-    with tell_doubt(lost=UNCHANGED, stopped=UNCHANGED):
-        return _call(client, {**asked, "dry_run": True})
 
 
 def _call(client: "Client", params: Map) -> Map:

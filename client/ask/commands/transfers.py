@@ -23,7 +23,7 @@ from ask.commands.calls import (
     open_client,
     resolve,
 )
-from ask.commands.doubt import tell_doubt
+from ask.commands.doubt import open_certain, tell_doubt
 from ask.commands.help import Command, Example
 from ask.exits import DONE, Failed
 from ask.fast.caller import write_all
@@ -118,7 +118,7 @@ def import_command(files: Sequence[str], as_json: bool) -> int:
     """
     found: list[Map] = []
     failures: list[Failed] = []
-    with open_client() as client:
+    with open_certain("Nothing was imported.") as client:
         for path in files:
             try:
                 imported = {"file": name_archive(path), **import_file(client, path)}
@@ -150,8 +150,9 @@ def import_file(client: "Client", path: str) -> Map:
     Raises:
         Failed: it cannot be read (code 2), or nothing can be made of it (code 1).
     """
-    content = read_archive(path)
     name = name_archive(path)
+    with tell_doubt(lost="", stopped=f"{name} was not imported. {AGAIN}"):
+        content = read_archive(path)
     shows = len(content) >= PROGRESS_BYTES and os.isatty(2)
     result: Map = {}
     try:

@@ -68,6 +68,31 @@ def words(daemon: FakeDaemon, tmp_path: Path) -> dict[str, tuple[str, ...]]:
     }
 
 
+@pytest.mark.parametrize(
+    ("case", "told"),
+    [
+        ("fork", "Nothing was copied."),
+        ("scrub", scrub.UNCHANGED),
+        ("look", scrub.UNCHANGED),
+        ("import", "Nothing was imported."),
+    ],
+)
+def test_ctrl_c_before_anything_was_sent(
+    daemon: FakeDaemon,
+    ask: Ask,
+    monkeypatch: pytest.MonkeyPatch,
+    words: dict[str, tuple[str, ...]],
+    case: str,
+    told: str,
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Client, "greet", interrupt)
+    result = ask(*words[case])
+    assert (result.code, result.err.strip()) == (130, told)
+
+
 CASES = [
     ("fork", "The copy may have been made. Look: ask list; if it is not there, fork again."),
     ("scrub", scrub.STOPPED),
