@@ -105,6 +105,58 @@ def test_a_prompt_that_had_not_ended_is_dealt_with_after_a_rebuild(world: World)
     assert any("tok0" in json.dumps(each) for each in events if each["type"] == "item_added")
 
 
+def test_what_was_put_aside_does_not_keep_what_is_deleted(world: World) -> None:
+    for name in ("work", "play"):
+        world.ok("-s", name, "ECHO:one zyqqvanary")
+    wait_mirrored(world, 2)
+    world.ok("daemon", "stop")
+    shutil.copy(data(world) / "ask.db", data(world) / "ask.db.backup-4")
+    world.ok("doctor", "--restore", "ask.db.backup-4", "--yes")
+    (aside,) = data(world).glob("rollouts.backup-before-restore-*")
+    assert aside.name in world.ok("doctor").out
+    wait_mirrored(world, 2)
+    told = world.ok("history", "delete", "work", "--yes").err
+    assert (
+        "2 copies of the database and 1 copy of the rollouts still hold what was deleted." in told
+    )
+    assert "Deleted 2 copies of the database and 1 copy of the rollouts." in (
+        world.ok("history", "delete", "play", "--backups", "--yes").err
+    )
+    world.ok("daemon", "stop")
+    held = [
+        path
+        for path in data(world).rglob("*")
+        if path.is_file() and b"zyqqvanary" in path.read_bytes()
+    ]
+    assert held == []
+
+
+def test_a_lost_database_is_no_empty_one(world: World) -> None:
+    world.ok("-s", "work", "ECHO:one")
+    wait_mirrored(world, 1)
+    world.ok("daemon", "stop")
+    lose(world)
+    leftover = data(world) / "ask.db.rebuilding"
+    leftover.write_bytes(b"what a killed rebuild left")
+    assert "warn  store: There is no database, but 1 rollout in" in world.ok("doctor").out
+    world.ok("history", "list")
+    assert not leftover.exists()
+    seen = world.ok("doctor").out
+    assert "1 rollout belongs to no conversation here." in seen
+    assert "Bring them back: ask doctor --rebuild" in seen
+    world.ok("doctor", "--rebuild", "--yes")
+    assert world.events("work")
+    assert "belongs to no conversation" not in world.ok("doctor").out
+
+
+def test_a_typo_stops_no_daemon(world: World) -> None:
+    world.ok("-s", "work", "ECHO:one")
+    pid = world.ok("daemon", "status").out.splitlines()[0]
+    failed = world.ask("doctor", "--restore", "typo", "--yes")
+    assert (failed.code, "No such backup: typo" in failed.err) == (3, True)
+    assert world.ok("daemon", "status").out.splitlines()[0] == pid
+
+
 def test_a_backup_comes_back_with_its_rollouts_and_what_came_later_too(world: World) -> None:
     world.ok("-s", "work", "ECHO:one")
     world.ok("daemon", "stop")
