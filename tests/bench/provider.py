@@ -3,9 +3,10 @@
 Every completion is answered with the same twenty tokens, an HTTP chunk each, as
 fast as the socket takes them, so that a run measures the client and the daemon.
 A prompt that holds STAMPED gets many tokens at an even pace, each the moment that
-it was sent; `python -m tests.bench.provider DIALECT` gives everybody one long
-answer in that dialect. It checks nothing; `tests.fakes.chat_server` and
-`tests.fakes.vendors` are the ones that do. Ends with its standard input.
+it was sent; a request for a summary is answered after a while; `python -m
+tests.bench.provider DIALECT` gives everybody one long answer in that dialect. It
+checks nothing; `tests.fakes.chat_server` and `tests.fakes.vendors` are the ones
+that do. Ends with its standard input.
 """
 
 import json
@@ -14,6 +15,7 @@ import sys
 import threading
 import time
 
+from askd.core.compaction import PROMPT
 from tests.fakes.vendor import Said
 from tests.fakes.vendor_copilot import Copilot
 from tests.fakes.vendors import VENDORS
@@ -22,6 +24,10 @@ STAMPED = b"STAMPED"
 STAMPS = 400
 STAMP_GAP_S = 0.004
 """Two hundred and fifty tokens a second: as a fast provider is."""
+
+SUMMARY = PROMPT.encode().split(b"\n")[0]
+SUMMARY_S = 2.0
+"""As a model takes for one; whatever is sent meanwhile is measured with it under way."""
 
 FLOOD_TOKENS = 20_000
 
@@ -95,6 +101,9 @@ def serve(connection: socket.socket, answer: bytes) -> None:
             received = body[length:]
             if head.startswith(b"GET"):
                 connection.sendall(MODELS)
+            elif SUMMARY in body:
+                time.sleep(SUMMARY_S)
+                connection.sendall(answer)
             elif STAMPED in body:
                 send_stamped(connection)
             elif b'"stream":true' in body.replace(b" ", b""):

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ask.connection import Client
-from tests.bench import appends, contexts, dialects, history, latency, lengths
+from tests.bench import appends, compactions, contexts, dialects, history, latency, lengths
 from tests.bench.measure import Command, cpu, pair, resident_bytes, run_once, wall
 from tests.bench.rows import Row, ratio_row
 from tests.system.world import ASK, ROOT, World, open_world
@@ -266,6 +266,8 @@ def measure_all(asked: Asked) -> list[Row]:
             "memory": lambda: measure_memory(world, asked.llm),
             "contexts": lambda: contexts.measure_contexts(max(3, rounds // 4)),
             "lengths": lambda: lengths.measure_lengths(Path(directory), max(5, rounds // 2)),
+            "plans": lambda: compactions.measure_plans(max(3, rounds // 4)),
+            "compactions": lambda: measure_compactions(base_url, max(5, rounds // 4)),
             "history": lambda: measure_store(asked),
         }
         if unknown := asked.only - sources.keys():
@@ -277,6 +279,16 @@ def measure_all(asked: Asked) -> list[Row]:
                 print(row.render(), flush=True)
                 rows.append(row)
     return rows
+
+
+def measure_compactions(base_url: str, rounds: int) -> Iterator[Row]:
+    """In a home of its own: it has settings that the other rows have not."""
+    with (
+        tempfile.TemporaryDirectory() as directory,
+        open_world(Path(directory), model=False) as world,
+    ):
+        world.env |= {"OPENAI_API_KEY": "key-for-loopback", "OPENAI_BASE_URL": base_url}
+        yield from compactions.measure_beside(world, rounds)
 
 
 def measure_store(asked: Asked) -> Iterator[Row]:
