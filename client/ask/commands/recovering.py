@@ -12,9 +12,11 @@ from collections.abc import Sequence
 import click
 
 from ask.commands.daemon import STOP_WAIT_S, stop_daemon
+from ask.commands.doubt import tell_doubt
 from ask.exits import DONE, INTERRUPTED, NO_DAEMON, Failed
 from ask.spawn import inherit
 
+UNCHANGED = "Nothing was changed."
 SIGNALLED = 128
 """Added to the number of the signal that ended a child, as shells do."""
 
@@ -41,14 +43,15 @@ def _recover(words: Sequence[str], question: str, *, yes: bool) -> int:
         )
     if not yes and not sys.stdin.isatty():
         raise click.UsageError("There is no terminal to ask on: say --yes.")
-    # Whatever speaks against it is to be said while the daemon still runs.
-    code = _start([words[0], "--look", *words[1:]]).wait()
-    if code:
-        return _pass_on(code)
-    if not yes and not _confirm(question):
-        click.echo("Nothing was changed.", err=True)
-        return DONE
-    pid = stop_daemon(STOP_WAIT_S)
+    with tell_doubt(lost=UNCHANGED, stopped=UNCHANGED):
+        # Whatever speaks against it is to be said while the daemon still runs.
+        code = _start([words[0], "--look", *words[1:]]).wait()
+        if code:
+            return _pass_on(code)
+        if not yes and not _confirm(question):
+            click.echo(UNCHANGED, err=True)
+            return DONE
+        pid = stop_daemon(STOP_WAIT_S)
     if pid is not None:
         click.echo(f"askd stopped (pid {pid}); the next command starts it.", err=True)
     return run(words)

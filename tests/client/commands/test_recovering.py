@@ -136,3 +136,15 @@ def test_without_askd_nothing_is_stopped(
         recovering.rebuild(None, yes=True)
     assert caught.value.code == 69
     assert child.started == ()
+
+
+def test_ctrl_c_before_it_began_says_that_nothing_was_changed(
+    child: type[Child], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(wait_s: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(recovering, "stop_daemon", stop)
+    with pytest.raises(KeyboardInterrupt):
+        recovering.rebuild(None, yes=True)
+    assert capsys.readouterr().err == "Nothing was changed.\n"
