@@ -91,7 +91,8 @@ prompt's own event on.
 
 Only the end of a long conversation is wanted? Its summary has `last_seq`, and there are no gaps:
 read or subscribe from so many events before it on. A prompt may stand far before its
-`turn_started`, so go back further until what you show is whole; `message_count` is of the same moment as `last_seq`.
+`turn_started`, so go back further until what you show is whole; `message_count` is of the same
+moment as `last_seq`.
 
 A client that reads too slowly loses deltas, never events: it gets one `gap` and nothing more of
 that conversation until it subscribes again after the last seq that it has. A client whose socket
