@@ -298,3 +298,17 @@ def test_no_more_turns_are_summarised_than_it_takes(steps: list[Step], kept: int
         return
     same = [each == found for each in fewer]
     assert same == sorted(same, reverse=True), "fewer turns could have been summarised"
+
+
+def test_older_messages_make_room_for_a_long_prompt() -> None:
+    history = make_long()
+    history.begin(1200)
+    change = history.compact("Short.")
+    assert change is not None
+    assert history.tokens <= BOUNDS.budget, "they would not fit beside it"
+    assert count_tokens(change.kept) < BOUNDS.user_tokens
+    shorter = make_long()
+    shorter.begin(10)
+    usual = shorter.compact("Short.")
+    assert usual is not None
+    assert count_tokens(usual.kept) > count_tokens(change.kept)

@@ -190,3 +190,18 @@ def test_the_tokens_that_it_names_are_not_a_sum_of_roundings() -> None:
     assert change is not None
     history.bodies.append(change)
     assert change.tokens_after == OVERHEAD + count(see(history))
+
+
+def test_what_is_told_of_what_left_is_not_what_makes_it_too_much() -> None:
+    history = make_turns(12, size=70)
+    plain = history.prune()
+    assert plain is not None
+    assert plain.summary is not None
+    told = len(plain.summary.text.splitlines())
+    history.undo()
+    history.begin(980)
+    change = history.prune()
+    assert change is not None
+    assert change.summary is not None
+    assert history.tokens <= BOUNDS.budget
+    assert len(change.summary.text.splitlines()) < told, "fewer lines are told"

@@ -106,10 +106,16 @@ def plan_compaction(
     finished = _find_finished(conversation, sight)
 
     def plan(covered: int, leaves: Sequence[Item] = ()) -> CompactionPlan | None:
-        found = _plan(conversation, sight, finished[:covered], leaves, bounds=bounds, count=count)
-        if found is None:
-            return None
-        return replace(found, tokens_before=before, tokens_rest=overhead + found.tokens_rest)
+        return _plan(
+            conversation,
+            sight,
+            finished[:covered],
+            leaves,
+            bounds=replace(bounds, budget=bounds.budget - overhead - summary_tokens),
+            count=count,
+            tokens_before=before,
+            overhead=overhead,
+        )
 
     def is_enough(found: CompactionPlan | None) -> bool:
         return found is not None and found.tokens_rest + summary_tokens <= goal
@@ -246,33 +252,37 @@ def _plan(
     *,
     bounds: Bounds,
     count: Count,
+    tokens_before: int,
+    overhead: int,
 ) -> CompactionPlan | None:
-    """The plan that summarises these turns and these items of the running one."""
+    """The plan that summarises these turns and these items of the running one.
+
+    Args:
+        bounds: their budget is what items alone may take, beside the summary.
+    """
     source: list[Item] = [*sight.head, *(item for turn in covered for item in turn.items), *leaves]
     if not (covered or leaves):
         return None
     said = [item for turn in covered for item in turn.items]
     # Turn by turn: some servers give the calls of every turn the same ids.
-    pinned = [*sight.pinned]
-    for turn in covered:
-        pinned += find_pinned(turn.items, conversation.pinned)
+    found = [find_pinned(turn.items, conversation.pinned) for turn in covered]
+    pinned = [*sight.pinned, *(item for items in found for item in items)]
     staying = {item.id for item in pinned}
-    kept = keep_messages(
-        [item for item in (*sight.head, *said) if item.id not in staying],
-        limit=bounds.user_tokens,
-        count=count,
-    )
     gone = {item.id for item in leaves}
     retained = [item for turn in sight.turns[len(covered) :] for item in turn.items]
     asking = [] if sight.asking is None else [i for i in sight.asking.items if i.id not in gone]
-    rest = count([*pinned, *kept, *retained, *asking])
+    # Older messages take what is free of the budget and no more: a long prompt comes before them.
+    room = bounds.budget - count([*pinned, *retained, *asking])
+    older = [item for item in (*sight.head, *said) if item.id not in staying]
+    kept = keep_messages(older, limit=max(0, min(bounds.user_tokens, room)), count=count)
+    rest = overhead + count([*pinned, *kept, *retained, *asking])
     return CompactionPlan(
         basis=conversation.view.basis,
         through_turn=covered[-1].turn_id if covered else None,
         dropped_items=tuple(item.id for item in leaves),
         source=heal(source)[0],
         kept=kept,
-        tokens_before=0,
+        tokens_before=tokens_before,
         tokens_rest=rest,
         up_to_seq=conversation.last_seq,
     )

@@ -78,8 +78,10 @@ def plan_pruning(
     pruner.reduce(goal)
     if pruner.draft.is_empty or not pruner.begins_well:
         return None
-    note = pruner.note(summary_id)
-    tokens = overhead + count([*note, *pruner.find_rest()])
+    rest = pruner.find_rest()
+    room = bounds.budget - overhead - count(rest)
+    note = pruner.note(summary_id, limit=min(room, bounds.summary_tokens))
+    tokens = overhead + count([*note, *rest])
     if tokens > bounds.budget:
         return None
     helps = before > bounds.budget or tokens <= bounds.compact_above or is_worth(before, tokens)
@@ -275,8 +277,11 @@ class _Pruner:
             if item.id not in gone and not (isinstance(item, Summary) and is_note(item))
         )
 
-    def note(self, summary_id: str) -> tuple[Summary, ...]:
-        """One item that tells what left; nothing if only the text of outputs did."""
+    def note(self, summary_id: str, *, limit: int) -> tuple[Summary, ...]:
+        """One item that tells what left; nothing if only the text of outputs did.
+
+        Of the lines in it, the latest stay that fit `limit` tokens.
+        """
         left = self.draft.left
         if not left and not self.draft.turns:
             return ()
@@ -286,7 +291,7 @@ class _Pruner:
         told = [f"- {line.removeprefix('- ')}" for line in lines if line][-MOST_LINES:]
         head = f"{total} earlier messages ({self._count(left)} tokens) were summarized:"
         note = Summary(summary_id, "\n".join([head, *told]))
-        while told and self._count([note]) > self._bounds.summary_tokens:
+        while told and self._count([note]) > limit:
             del told[: max(1, len(told) // 4)]
             note = Summary(summary_id, "\n".join([head, *told]))
         return (note,)
