@@ -96,8 +96,9 @@ def test_a_prompt_that_had_not_ended_is_dealt_with_after_a_rebuild(world: World)
     running = world.start("-s", "work", "HOLD:1 words")
     running.wait_for("tok0")
     world.wait_saved("tok0")
+    running.process.kill()  # first: it would start another daemon in place of the lost one
+    running.process.wait()
     world.kill_daemon()
-    running.process.kill()
     world.ok("doctor", "--rebuild", "--yes")
     events = world.events("work")
     ends = [each for each in events if each["type"] == "turn_finished"]
