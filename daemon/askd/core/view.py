@@ -8,7 +8,7 @@ else changes: requests would else not begin as they did before. It plans no chan
 and shows no item.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from askd.core.events import HeadItem, ViewChanged
@@ -47,7 +47,8 @@ class _Change:
 
     body: ViewChanged
     position: int | None
-    view: View
+    floor: int
+    head: tuple[HeadItem, ...]
 
 
 class Views:
@@ -56,12 +57,12 @@ class Views:
     def __init__(self) -> None:
         self._changes: list[_Change] = []
         self._shortened: dict[str, ToolOutput] = {}
-        self._current = View()
+        self._view = View()
 
     @property
     def current(self) -> View:
         """The view as it is now."""
-        return self._current
+        return self._view
 
     def apply(self, change: ViewChanged, position: int | None) -> None:
         """The next change of the log; `position` of the last turn that it hides, if any."""
@@ -70,12 +71,11 @@ class Views:
                 self._take_back(change.restored)
             case "shorten":
                 # Beside the changes: no plan that was made before is wrong because of it.
-                for output in change.shortened:
-                    self._shortened = {**self._shortened, output.id: output}
+                added = {output.id: output for output in change.shortened}
+                self._shortened = {**self._shortened, **added}
+                self._view = replace(self._view, shortened=self._shortened)
             case "prune" | "compact" | "clear":
                 self._add(change, position)
-        view = self._changes[-1].view if self._changes else View()
-        self._current = replace(view, shortened=self._shortened) if self._shortened else view
 
     def find_undoable(self) -> ViewChanged | None:
         """The last pruning or compaction that is in force and that nothing cleared away."""
@@ -83,9 +83,17 @@ class Views:
         return None if last is None or last.kind == "clear" else last
 
     def _add(self, body: ViewChanged, position: int | None) -> None:
-        before = self._changes[-1].view if self._changes else View()
-        view = _change(before, body, position)
-        self._changes.append(_Change(body, position, view))
+        view = self._view
+        head = view.head
+        if body.kind == "clear" or position is not None or body.summary is not None or body.kept:
+            # A clear has something to say only where it was not a person who cleared.
+            head = body.kept if body.summary is None else (*body.kept, body.summary)
+        floor = view.floor if position is None else max(view.floor, position)
+        self._changes.append(_Change(body, position, floor, head))
+        stubbed, dropped = view.stubbed, view.dropped
+        if body.stubbed_items or body.dropped_items:
+            stubbed, dropped = stubbed.union(body.stubbed_items), dropped.union(body.dropped_items)
+        self._view = View(floor, head, stubbed, dropped, body.id, self._shortened)
 
     def _take_back(self, change_id: str | None) -> None:
         # From the end: what is taken back is mostly what came last.
@@ -93,24 +101,22 @@ class Views:
         place = next((k for k in places if self._changes[k].body.id == change_id), None)
         if place is None:
             return
-        after = self._changes[place + 1 :]
+        gone = self._changes[place:]
         del self._changes[place:]
-        for each in after:
+        self._view = self._look_back(gone)
+        for each in gone[1:]:
             # What came after was made of what this one showed; a clear was made of nothing.
             if each.body.kind == "clear":
                 self._add(each.body, each.position)
 
-
-def _change(view: View, body: ViewChanged, position: int | None) -> View:
-    """The view with one change more."""
-    head = view.head
-    if body.kind == "clear" or position is not None or body.summary is not None or body.kept:
-        # A clear has something to say only where it was not a person who cleared.
-        head = body.kept if body.summary is None else (*body.kept, body.summary)
-    return View(
-        floor=view.floor if position is None else max(view.floor, position),
-        head=head,
-        stubbed=view.stubbed.union(body.stubbed_items) if body.stubbed_items else view.stubbed,
-        dropped=view.dropped.union(body.dropped_items) if body.dropped_items else view.dropped,
-        basis=body.id,
-    )
+    def _look_back(self, gone: Sequence[_Change]) -> View:
+        """The view before these changes, which are the last ones."""
+        stubbed, dropped = self._view.stubbed, self._view.dropped
+        if any(each.body.stubbed_items or each.body.dropped_items for each in gone):
+            bodies = [each.body for each in self._changes]
+            stubbed = frozenset(item for body in bodies for item in body.stubbed_items)
+            dropped = frozenset(item for body in bodies for item in body.dropped_items)
+        if not self._changes:
+            return View(shortened=self._shortened)
+        last = self._changes[-1]
+        return View(last.floor, last.head, stubbed, dropped, last.body.id, self._shortened)
