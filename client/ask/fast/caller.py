@@ -1,4 +1,4 @@
-"""Who is calling: what they bring along, and where their daemon listens.
+"""Who is calling: what they bring along, where their daemon listens, and one request to it.
 
 The tables are those of `ask.protocol.names`, and `first_socket` is the head of
 `ask.paths.socket_candidates`; tests hold both equal. It starts no daemon.
@@ -40,6 +40,7 @@ _CLOSED = (5, 9, 32)  # EIO (a terminal that is gone), EBADF, EPIPE; `errno` is 
 TYPE_CHECKING = False  # what mypy believes of the name; importing `typing` would cost 2 ms
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from ask.fast.argv import Words
 
@@ -129,6 +130,40 @@ def _limit(stream: "_socket.socket", option: int, limit_s: float) -> None:
     microseconds = int((limit_s - seconds) * 1e6)
     timeval = b"".join([n.to_bytes(8, sys.byteorder) for n in (seconds, microseconds)])
     stream.setsockopt(_socket.SOL_SOCKET, option, timeval)
+
+
+def ask_once(
+    environ: "Mapping[str, str]", method: str, params: "Mapping[str, object]", *, quiet_s: float
+) -> "dict[str, Any] | None":
+    """What the running daemon answers to one request; None: the long way finds out what is wrong.
+
+    It may be silent for `quiet_s` at a time.
+    """
+    try:
+        request = codec.encode([0, 1, "hello", [introduce(environ)]])
+        request += codec.encode([0, 2, method, [params]])
+    except UnicodeError:
+        return None  # bytes that are no text
+    stream = open_socket(environ, quiet_s=quiet_s)
+    if stream is None:
+        return None
+    decoder = codec.Decoder()
+    answers: list[Any] = []
+    try:
+        stream.sendall(request)
+        while len(answers) < 2:
+            data = stream.recv(64 * 1024)
+            if not data:
+                return None
+            answers += decoder.feed(data)
+        (_, _, _, greeting), (_, _, error, result) = answers
+        if error is not None or greeting["protocol"] != PROTOCOL:
+            return None
+    except (OSError, LookupError, TypeError, ValueError):
+        return None
+    finally:
+        stream.close()
+    return result if isinstance(result, dict) else None
 
 
 def take(environ: "Mapping[str, str]", names: tuple[str, ...]) -> dict[str, str]:

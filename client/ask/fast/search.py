@@ -6,7 +6,7 @@ unusual: a search changes nothing, so the long way just asks again.
 
 import os
 
-from ask.fast import caller, codec
+from ask.fast import caller
 from ask.hits import NOTHING, lay_out_hits, say_more
 
 TYPE_CHECKING = False  # what mypy believes of the name; importing `typing` would cost 2 ms
@@ -60,28 +60,4 @@ def _find(asked: "Search", environ: "Mapping[str, str]") -> "dict[str, Any] | No
     params: dict[str, object] = {"text": asked.text, "limit": asked.limit}
     if asked.rank:
         params["rank"] = True
-    try:
-        request = codec.encode([0, 1, "hello", [caller.introduce(environ)]])
-        request += codec.encode([0, 2, "conversation/search", [params]])
-    except UnicodeError:
-        return None  # bytes that are no text
-    stream = caller.open_socket(environ, quiet_s=QUIET_S)
-    if stream is None:
-        return None
-    decoder = codec.Decoder()
-    answers: list[Any] = []
-    try:
-        stream.sendall(request)
-        while len(answers) < 2:
-            data = stream.recv(64 * 1024)
-            if not data:
-                return None
-            answers += decoder.feed(data)
-        (_, _, _, greeting), (_, _, error, result) = answers
-        if error is not None or greeting["protocol"] != caller.PROTOCOL:
-            return None
-    except (OSError, LookupError, TypeError, ValueError):
-        return None
-    finally:
-        stream.close()
-    return result if isinstance(result, dict) else None
+    return caller.ask_once(environ, "conversation/search", params, quiet_s=QUIET_S)

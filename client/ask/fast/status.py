@@ -4,7 +4,7 @@ It prints what the long way prints (a test compares them), and declines what it
 would have to escape.
 """
 
-from ask.fast import caller, codec
+from ask.fast import caller
 
 TYPE_CHECKING = False  # what mypy believes of the name; importing `typing` would cost 2 ms
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ _ANSWERS = {None: "unknown", True: "yes", False: "no"}
 
 def run_status(environ: "Mapping[str, str]", *, as_json: bool) -> int | None:
     """Print the status: the exit code, or None where the long way has to say something."""
-    status = read_status(environ)
+    status = caller.ask_once(environ, "daemon/status", {}, quiet_s=QUIET_S)
     text = None if status is None else (encode_status if as_json else lay_out_status)(status)
     if text is None:
         return None
@@ -30,32 +30,6 @@ def run_status(environ: "Mapping[str, str]", *, as_json: bool) -> int | None:
     except caller.StdoutFailed:
         return None
     return 0
-
-
-def read_status(environ: "Mapping[str, str]") -> "dict[str, Any] | None":
-    """Ask the running daemon how it is; None: the long way finds out what is wrong."""
-    stream = caller.open_socket(environ, quiet_s=QUIET_S)
-    if stream is None:
-        return None
-    hello = caller.introduce(environ)
-    request = codec.encode([0, 1, "hello", [hello]]) + codec.encode([0, 2, "daemon/status", [{}]])
-    decoder = codec.Decoder()
-    answers: list[Any] = []
-    try:
-        stream.sendall(request)
-        while len(answers) < 2:
-            data = stream.recv(16 * 1024)
-            if not data:
-                return None
-            answers += decoder.feed(data)
-        (_, _, _, greeting), (_, _, error, result) = answers
-        if error is not None or greeting["protocol"] != caller.PROTOCOL:
-            return None
-    except (OSError, LookupError, TypeError, ValueError):
-        return None
-    finally:
-        stream.close()
-    return result if isinstance(result, dict) else None
 
 
 def lay_out_status(status: "Mapping[str, Any]") -> str | None:
