@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from askd.core import overflow
 from askd.core.context import build_context
-from askd.core.events import ItemPinned, TurnStarted
-from askd.core.items import AssistantMessage, Summary, ToolOutput, UserMessage
+from askd.core.events import ItemAdded, ItemPinned, TurnStarted, ViewChanged
+from askd.core.items import AssistantMessage, Summary, Text, ToolCall, ToolOutput, UserMessage
 from askd.core.overflow import Policy, choose_policy, make_reset, read_decision
 from tests.core.histories import BOUNDS, OVERHEAD, History, count_tokens, histories, play
 
@@ -113,6 +113,23 @@ def test_a_reset_leaves_the_prompt_and_a_note_that_says_what_happened() -> None:
     history.begin(1)
     # What was said since is there, and so is the note.
     assert seen(history) == ["rs", "t3.0", "t3.last", "t4.0"]
+
+
+def test_what_is_pinned_is_counted_once_where_every_turn_has_the_same_call_ids() -> None:
+    history = History()
+    for turn_id in ("t0", "t1"):
+        history.begin(10)
+        asks = AssistantMessage(f"{turn_id}.a", calls=(ToolCall("call_0", "f", "{}"),))
+        told = ToolOutput(f"{turn_id}.o", "call_0", "f", (Text("out " * 300),))
+        history.bodies += [ItemAdded(turn_id, asks, 1), ItemAdded(turn_id, told, 1)]
+        history.end(1000)
+    history.bodies.append(ItemPinned("t0.o"))
+    history.begin(10)
+    assert reset(history)
+    assert seen(history) == ["t0.a", "t0.o", "rs", "t2.0"]
+    change = history.bodies[-1]
+    assert isinstance(change, ViewChanged)
+    assert change.tokens_after == history.tokens
 
 
 def test_what_the_turn_has_done_stays_if_it_can() -> None:

@@ -34,7 +34,7 @@ from askd.core.items import (
 )
 from askd.core.outcome import Usage
 from askd.core.pairs import heal
-from askd.core.sight import CUT, SeenTurn, Sight, find_pinned, find_sight
+from askd.core.sight import CUT, SeenTurn, Sight, find_finished, find_sight, find_staying
 
 Count = Callable[[Sequence[Item]], int]
 """About how many tokens items are, for the model in question."""
@@ -103,7 +103,7 @@ def plan_compaction(
     before = overhead + count(sight.items)
     summary_tokens = count([Summary("", PREFIX)]) + bounds.summary_tokens
     goal = min(before * 3 // 4, int(bounds.compact_above * GOAL_SHARE))
-    finished = _find_finished(conversation, sight)
+    finished = find_finished(conversation, sight)
 
     def plan(covered: int, leaves: Sequence[Item] = ()) -> CompactionPlan | None:
         return _plan(
@@ -264,9 +264,7 @@ def _plan(
     if not (covered or leaves):
         return None
     said = [item for turn in covered for item in turn.items]
-    # Turn by turn: some servers give the calls of every turn the same ids.
-    found = [find_pinned(turn.items, conversation.pinned) for turn in covered]
-    pinned = [*sight.pinned, *(item for items in found for item in items)]
+    pinned = [*sight.pinned, *find_staying(covered, conversation.pinned)]
     staying = {item.id for item in pinned}
     gone = {item.id for item in leaves}
     retained = [item for turn in sight.turns[len(covered) :] for item in turn.items]
@@ -286,21 +284,6 @@ def _plan(
         tokens_rest=rest,
         up_to_seq=conversation.last_seq,
     )
-
-
-def _find_finished(conversation: Conversation, sight: Sight) -> list[SeenTurn]:
-    """The turns at the beginning that can leave: over, and before all that are not."""
-    records = conversation.turns
-    ahead = min(
-        (record.position for record in records.values() if record.finished is None),
-        default=len(records),
-    )
-    finished: list[SeenTurn] = []
-    for turn in sight.turns:
-        if records[turn.turn_id].finished is None or turn.position >= ahead:
-            break
-        finished.append(turn)
-    return finished
 
 
 def find_old_exchanges(sight: Sight, conversation: Conversation) -> tuple[Item, ...]:

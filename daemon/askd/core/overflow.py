@@ -11,9 +11,9 @@ from askd.core.bounds import Bounds
 from askd.core.compaction import Count, find_old_exchanges
 from askd.core.conversation import Conversation
 from askd.core.events import ViewChanged
-from askd.core.items import Item, Summary
+from askd.core.items import Summary
 from askd.core.questions import Choice
-from askd.core.sight import Sight, find_pinned, find_sight
+from askd.core.sight import find_sight, find_staying
 
 Policy = Literal["compact", "reset", "continue", "ask"]
 Decision = Literal["compact", "reset", "continue"]
@@ -112,7 +112,7 @@ def make_reset(
     note = Summary(summary_id, RESET_NOTE.format(tokens=before, window=bounds.budget))
     through = _find_before(conversation, turn_id)
     old = find_old_exchanges(sight, conversation)
-    pinned = _find_pinned(conversation, sight)
+    pinned = [*sight.pinned, *find_staying(sight.turns, conversation.pinned)]
     for leaves in ((), old) if through is not None else (old,):
         gone = {item.id for item in leaves}
         asking = [item for item in sight.asking.items if item.id not in gone]
@@ -140,9 +140,3 @@ def _find_before(conversation: Conversation, turn_id: str) -> str | None:
         each for each in conversation.started if conversation.turns[each].position < position
     ]
     return max(earlier, key=lambda each: conversation.turns[each].position, default=None)
-
-
-def _find_pinned(conversation: Conversation, sight: Sight) -> list[Item]:
-    """What stays of all that came before the turn."""
-    said = [item for turn in sight.turns for item in turn.items]
-    return [*sight.pinned, *find_pinned(said, conversation.pinned)]

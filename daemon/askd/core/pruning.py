@@ -19,7 +19,7 @@ from askd.core.events import HeadItem, ViewChanged
 from askd.core.exchanges import Exchange, split_exchanges
 from askd.core.items import AssistantMessage, Item, Summary, Text, ToolOutput, UserMessage
 from askd.core.pairs import heal
-from askd.core.sight import SeenTurn, Sight, find_pinned, find_sight, stub_output
+from askd.core.sight import SeenTurn, Sight, find_finished, find_sight, find_staying, stub_output
 
 GOAL_SHARE = 0.9
 """Of what starts a compaction: pruned to just below it, the next turn would be over it again."""
@@ -226,17 +226,8 @@ class _Pruner:
 
     def _find_old_turns(self) -> tuple[SeenTurn, ...]:
         """The turns that are over and not among the last ones."""
-        records = self._conversation.turns
-        turns = self._sight.turns
-        old = turns[: max(0, len(turns) - self._bounds.min_turns)]
-        ahead = min(
-            (each.position for each in records.values() if each.finished is None),
-            default=len(records),
-        )
-        for index, turn in enumerate(old):
-            if records[turn.turn_id].finished is None or turn.position >= ahead:
-                return old[:index]
-        return old
+        old = max(0, len(self._sight.turns) - self._bounds.min_turns)
+        return find_finished(self._conversation, self._sight)[:old]
 
     def _find_old_items(self) -> list[Item]:
         """Items of old turns, and of the running one all before its latest exchange."""
@@ -249,11 +240,10 @@ class _Pruner:
 
     def _find_staying(self) -> set[str]:
         """Ids of all that is pinned, of exchanges all or nothing."""
-        turns = [turn.items for turn in self._old_turns]
+        turns = list(self._old_turns)
         if self._sight.asking is not None:
-            turns.append(self._sight.asking.items)
-        pinned = self._conversation.pinned
-        return {item.id for items in turns for item in find_pinned(items, pinned)}
+            turns.append(self._sight.asking)
+        return {item.id for item in find_staying(turns, self._conversation.pinned)}
 
     # ---- what is told ----------------------------------------------------------------
 

@@ -6,7 +6,7 @@ attempt replaced, and what no provider would take (answers with nothing in them)
 is in none of them. Nothing is healed here, and nothing counted.
 """
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 
 from askd.core.conversation import Conversation, TurnRecord
@@ -93,6 +93,19 @@ def find_sight(conversation: Conversation, turn_id: str | None) -> Sight:
     return Sight(pinned=tuple(pinned), head=head, turns=tuple(turns), asking=asking)
 
 
+def find_finished(conversation: Conversation, sight: Sight) -> tuple[SeenTurn, ...]:
+    """The turns at the beginning that can leave: over, and before all that are not."""
+    records = conversation.turns
+    ahead = min(
+        (record.position for record in records.values() if record.finished is None),
+        default=len(records),
+    )
+    for index, turn in enumerate(sight.turns):
+        if records[turn.turn_id].finished is None or turn.position >= ahead:
+            return sight.turns[:index]
+    return sight.turns
+
+
 def is_void(record: TurnRecord) -> bool:
     """A failed turn that brought no answer: whoever asked will have asked again."""
     if record.finished is None or record.finished.outcome != "failed":
@@ -161,6 +174,12 @@ def find_pinned(items: Sequence[Item], pinned: Set[str]) -> list[Item]:
             if not kept.isdisjoint((message.id, *answers)):
                 kept.update((message.id, *answers))
     return [item for item in items if item.id in kept]
+
+
+def find_staying(turns: Iterable[SeenTurn], pinned: Set[str]) -> list[Item]:
+    """What stays of turns that leave."""
+    # Turn by turn: some servers give the calls of every turn the same ids.
+    return [item for turn in turns for item in find_pinned(turn.items, pinned)]
 
 
 def _is_for_models(item: Item) -> bool:
