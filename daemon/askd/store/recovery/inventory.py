@@ -13,6 +13,7 @@ from pathlib import Path
 
 from askd.store.database import open_readonly
 from askd.store.recovery.mirrors import find_files, find_owner
+from askd.store.rollouts.rows import read_removals
 
 FILES = 20_000
 """Of files, and of rows, so many are looked at: a look takes a few microseconds."""
@@ -65,9 +66,7 @@ def _read_paths(connection: sqlite3.Connection, data: Path) -> tuple[set[str], l
         (str(data / path), size)
         for path, size in connection.execute("SELECT path, bytes FROM rollouts")
     ]
-    going = [
-        str(data / path) for (path,) in connection.execute("SELECT path FROM rollout_removals")
-    ]
+    going = [str(data / each.path) for each in read_removals(connection)]
     return {*(path for path, _ in rows), *going}, [path for path, size in rows if size > 0]
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from askd.store.bodies import decode_event
 from askd.store.database import open_readonly
 from askd.store.recovery.mirrors import read_mirror
+from askd.store.rollouts.rows import read_rollout
 
 
 def can_tell(database: Path, conversation_ids: Sequence[str], *, limit_s: float) -> bool | None:
@@ -42,10 +43,8 @@ def _find_unreadable(connection: sqlite3.Connection, id: str) -> Iterator[int]:
 
 
 def _find_file(connection: sqlite3.Connection, data: Path, id: str) -> Path | None:
-    found = connection.execute(
-        "SELECT path FROM rollouts WHERE conversation_id = ?", (id,)
-    ).fetchone()
-    return None if found is None else data / found[0]
+    row = read_rollout(connection, id)
+    return None if row is None else data / row.path
 
 
 def _is_told(path: Path | None, seqs: set[int]) -> bool:

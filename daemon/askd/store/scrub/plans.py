@@ -17,6 +17,7 @@ from askd.core.rollout_lines import encode_line
 from askd.core.scrubbing import Scrub
 from askd.store import blobs, refusals
 from askd.store.bodies import clean_text
+from askd.store.rollouts.rows import read_rollout
 
 NAME_CHARACTERS = 64
 """A conversation's name has no more: `sessions.targets` checks those that people give."""
@@ -242,9 +243,7 @@ def describe(connection: sqlite3.Connection, conversation_id: str, plan: Plan) -
         " OR EXISTS (SELECT 1 FROM jobs WHERE conversation_id = :id AND state = 'running')",
         {"id": conversation_id},
     ).fetchone()
-    mirror = connection.execute(
-        "SELECT path FROM rollouts WHERE conversation_id = ?", (conversation_id,)
-    ).fetchone()
+    mirror = read_rollout(connection, conversation_id)
     name, title, _ = plan.row
     return Scrubbed(
         conversation_id=conversation_id,
@@ -254,5 +253,5 @@ def describe(connection: sqlite3.Connection, conversation_id: str, plan: Plan) -
         blobs=len(plan.blobs),
         occurrences=plan.occurrences,
         is_busy=bool(is_busy),
-        rollout=None if mirror is None else mirror[0],
+        rollout=None if mirror is None else mirror.path,
     )
