@@ -23,6 +23,7 @@ from askd.store.recovery.mirrors import MirrorFile, find_files, find_owner, read
 from askd.store.recovery.remains import Columns, Remains
 from askd.store.recovery.rows import Row, fill_gaps, merge_rows
 from askd.store.recovery.schemas import refuse_newer
+from askd.store.rollouts.rows import store_path
 
 KEYS = ("key", "digest", "conversation_id", "turn_id", "seq")
 Progress = Callable[[int, int], None]
@@ -134,7 +135,7 @@ def _fill(
     progress: Progress,
 ) -> None:
     removed = {path for (path,) in remains.read_table("rollout_removals", ("path",), order="path")}
-    files = _sort_files(source, lambda path: _store_path(path, data) in removed, told)
+    files = _sort_files(source, lambda path: store_path(path, data) in removed, told)
     # Whoever rewrites events says so here first: until the file is written anew, it is behind.
     stale = {
         id
@@ -234,12 +235,7 @@ def _place_mirror(
     seq, size = mirror.find_offset()
     if is_stale or len(mirrors) > 1 or any(mirror.rows[each.seq] != each for each in rows[:seq]):
         seq, size = 0, 0
-    return Mirrored(path=_store_path(mirror.path, data), seq=seq, bytes=size)
-
-
-def _store_path(path: Path, data: Path) -> str:
-    """A rollout's path as the tables have it: relative below the data directory."""
-    return str(path.relative_to(data)) if path.is_relative_to(data) else str(path)
+    return Mirrored(path=store_path(mirror.path, data), seq=seq, bytes=size)
 
 
 def _find_blob(blobs: Mapping[str, bytes], remains: Remains, sha256: str) -> bytes | None:
@@ -276,9 +272,8 @@ def _take_tables(
     keys = remains.read_table("keys", KEYS, order="key")
     filling.replace_keys([row if filling.has(row[2]) else _forget(row) for row in keys])
     for table in filling.find_tables():
-        names = [
-            name for name in filling.find_columns(table) if name in remains.find_columns(table)
-        ]
+        old = remains.find_columns(table)
+        names = [name for name in filling.find_columns(table) if name in old]
         if names:
             rows = remains.read_table(table, names, order=names[0])
             if table == "jobs":
