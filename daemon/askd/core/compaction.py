@@ -46,6 +46,7 @@ PREFIX = (
     "Here is the summary produced by the other language model, use the information in this "
     "summary to assist with your own analysis:"
 )
+PREFIX_WORDS = len(PREFIX.split())
 UNAVAILABLE = "(summary unavailable)"
 PROMPT = """\
 Write a concise summary of this conversation so far, for a model that will continue it without \
@@ -174,16 +175,17 @@ def make_change(
 
 def clean_summary(text: str) -> str:
     """A model's summary as it is kept; one with nothing in it says so."""
-    bare = " ".join(text.split())
     if is_summary(text):
         # It repeated the frame around the summary before: that is not nested.
-        text = bare[len(_bare_prefix()) :]
+        text = " ".join(text.split())[len(PREFIX) :]
     return text.strip() if any(each.isalnum() for each in text) else UNAVAILABLE
 
 
 def is_summary(text: str) -> bool:
     """Whether a message is a summary that was sent as one of a user's; white space aside."""
-    return " ".join(text.split()).startswith(_bare_prefix())
+    # No more of it than it takes: a message can be as long as a file.
+    words = text.split(maxsplit=PREFIX_WORDS)[:PREFIX_WORDS]
+    return " ".join(words).startswith(PREFIX)
 
 
 def keep_messages(items: Sequence[Item], *, limit: int, count: Count) -> tuple[HeadItem, ...]:
@@ -326,7 +328,3 @@ def _shorten_call(call: ToolCall, share: float) -> ToolCall:
 def _name(part: Part) -> str:
     size = part.bytes if isinstance(part, Blob) else len(part.text.encode("utf-8", "replace"))
     return f"[{part.name or 'content'}, {size} bytes, left out]"
-
-
-def _bare_prefix() -> str:
-    return " ".join(PREFIX.split())
