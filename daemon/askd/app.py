@@ -15,7 +15,6 @@ import sys
 import time
 import uuid
 from collections.abc import Sequence
-from pathlib import Path
 
 import trio
 
@@ -243,10 +242,9 @@ class Application:
             aliases=settings.aliases,
             local_only=settings.local_only,
         )
-        rollouts = settings.rollouts
         self._mirror.configure(
-            enabled=rollouts.enabled,
-            directory=Path(rollouts.directory or self._environment.paths.rollouts),
+            enabled=settings.rollouts.enabled,
+            directory=find_places(self._environment.paths, settings).rollouts,
         )
 
     def _observe(self, events: Sequence[Event]) -> None:
