@@ -107,10 +107,7 @@ async def compact(
     try:
         with trio.fail_after(TIME_LIMIT_S):
             result = await _Compaction(session, wish, means, read_blob).run()
-    except trio.Cancelled:
-        _settle(session, Settled(state="idle", text=STOPPED), means)
-        raise
-    except (NotFound, StaleFence):
+    except (trio.Cancelled, NotFound, StaleFence):
         _settle(session, Settled(state="idle", text=STOPPED), means)
         raise
     except Exception as error:

@@ -14,7 +14,7 @@ import trio
 from askd.core.events import TurnFinished
 from askd.core.outcome import FAILED
 from askd.core.recovery import SECRETS_WAIT_S
-from askd.errors import StorageFailed
+from askd.errors import StorageFailed, find_leaves
 from askd.sessions.endings import end_turn_as
 from askd.sessions.live import LiveSession
 from askd.sessions.needs import Means, SessionStore
@@ -126,7 +126,7 @@ class Driver:
     async def _close_crashed(self, turn_id: str, error: Exception) -> None:
         session = self._session
         # The name alone: its words may hold anything, and the log hides what is secret.
-        name = type(_innermost(error)).__name__
+        name = type(next(find_leaves(error))).__name__
         message = f"Something went wrong inside askd ({name}); its log says more."
         end = TurnFinished(turn_id, "failed", FAILED, reason="internal", message=message)
         session.make_stale()
@@ -173,9 +173,3 @@ class Driver:
             if record is not None and record.finished is None:
                 await session.append(end_turn_as(record, end))
             session.closing.pop(end.turn_id, None)
-
-
-def _innermost(error: Exception) -> Exception:
-    while isinstance(error, ExceptionGroup):
-        error = error.exceptions[0]
-    return error

@@ -323,7 +323,7 @@ class Sessions:
                     self.discard(session)
 
     async def _make_room(self) -> None:
-        ephemeral = [session for session in self._live.values() if session.ephemeral]
+        ephemeral = self._ephemeral()
         if len(ephemeral) < EPHEMERAL_LIMIT:
             return
         idle = [session for session in ephemeral if session.is_idle()]

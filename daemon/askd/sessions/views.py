@@ -15,7 +15,7 @@ import trio
 
 from askd.core.conversation import Conversation
 from askd.core.events import ViewChanged
-from askd.errors import Busy, NotFound
+from askd.errors import Busy
 from askd.sessions.live import LiveSession
 from askd.sessions.offload import offload_bodies
 from askd.store.log import Fence, Write
@@ -60,10 +60,6 @@ async def change_view(
 def _check(session: LiveSession) -> None:
     """A change is decided on what the log holds, or not at all."""
     if session.deleted:
-        raise _gone(session)
+        raise conversation_not_found(session.id)
     if session.is_stale:
         raise Busy("The conversation is being read anew; ask again in a moment.")
-
-
-def _gone(session: LiveSession) -> NotFound:
-    return conversation_not_found(session.id)
