@@ -11,14 +11,19 @@ import trio
 
 from askd.core.events import ViewChanged
 from askd.core.sight import find_sight
-from askd.core.tokens import measure_request
 from askd.errors import AskdError, find_leaves
 from askd.sessions.compaction import CompactionFailed, Wish, compact
 from askd.sessions.contents import ReadBlob
 from askd.sessions.live import LiveSession
 from askd.sessions.needs import Means
 from askd.sessions.shrinking import prune
-from askd.sessions.triggers import THRESHOLD, count_messages, is_due_for_pruning, make_job
+from askd.sessions.triggers import (
+    THRESHOLD,
+    count_messages,
+    estimate_request,
+    is_due_for_pruning,
+    make_job,
+)
 from askd.store.log import Fence, NewJob, Write
 
 log = logging.getLogger(__name__)
@@ -92,8 +97,7 @@ async def _prune_instead(session: LiveSession, arguments: Arguments, means: Mean
         model = await means.models.resolve(name, session.compactions.last_caller)
         conversation = session.conversation
         items = find_sight(conversation, conversation.running).items
-        size = measure_request(items, system=conversation.settings.system)
-        tokens = means.rates.estimate(model.name, size)
+        tokens = estimate_request(conversation, items, model=model, means=means)
         bounds = means.context().bounds(model)
         if is_due_for_pruning(tokens, bounds, messages=count_messages(items)):
             await hand_over(session, make_job("prune", session, model.name, means))

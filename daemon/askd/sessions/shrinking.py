@@ -15,13 +15,11 @@ from askd.core.items import AssistantMessage
 from askd.core.overflow import make_reset
 from askd.core.pruning import plan_pruning
 from askd.core.sight import find_sight
-from askd.core.tokens import measure_request
 from askd.providers.base import Model
 from askd.sessions.live import LiveSession
 from askd.sessions.needs import Means
-from askd.sessions.outputs import list_tools
 from askd.sessions.summaries import make_count
-from askd.sessions.triggers import count_messages
+from askd.sessions.triggers import count_messages, estimate_request
 from askd.sessions.views import change_view
 from askd.store.log import Fence
 
@@ -136,9 +134,7 @@ async def undo(session: LiveSession, *, new_id: Callable[[], str]) -> ViewChange
 
 def find_overhead(conversation: Conversation, model: Model, means: Means) -> int:
     """Tokens of the next request that are no items: its frame, the system prompt, tools."""
-    tools = list_tools(conversation, means.tools) if model.manners.tools else ()
-    frame = measure_request((), system=conversation.settings.system, tools=tools)
-    return means.rates.estimate(model.name, frame)
+    return estimate_request(conversation, (), model=model, means=means)
 
 
 def _count(conversation: Conversation) -> int:

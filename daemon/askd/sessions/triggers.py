@@ -82,15 +82,22 @@ def find_relief(
     rules, conversation = means.context(), session.conversation
     bounds = rules.bounds(model)
     items = _find_next_items(conversation, turn_id, bodies)
-    tools = list_tools(conversation, means.tools) if model.manners.tools else ()
-    size = measure_request(items, system=conversation.settings.system, tools=tools)
     relief = choose_relief(
-        means.rates.estimate(model.name, size),
+        estimate_request(conversation, items, model=model, means=means),
         bounds,
         messages=count_messages(items),
         may_compact=rules.compaction and session.compactions.may_begin(turn_id, means.now()),
     )
     return None if relief is None else make_job(relief, session, model.name, means)
+
+
+def estimate_request(
+    conversation: Conversation, items: Sequence[Item], *, model: Model, means: Means
+) -> int:
+    """About how many tokens a request with these items has: its frame, system prompt and tools."""
+    tools = list_tools(conversation, means.tools) if model.manners.tools else ()
+    size = measure_request(items, system=conversation.settings.system, tools=tools)
+    return means.rates.estimate(model.name, size)
 
 
 def choose_relief(
