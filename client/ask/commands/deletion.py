@@ -27,6 +27,7 @@ from ask.commands.calls import (
     open_client,
     resolve,
 )
+from ask.commands.consent import ask_consent
 from ask.commands.copies import (
     count_copies,
     find_copies,
@@ -314,14 +315,10 @@ def _confirm(plan: Plan, copies: Sequence[Map]) -> bool:
 
 
 def _ask(rows: Iterable[str], question: str) -> bool:
-    """Ask a person; no answer is no."""
+    """Show these lines, and ask."""
     for row in rows:
         click.echo(strip_controls(row), err=True)
-    click.echo(f"{question} [y/N] ", nl=False, err=True)
-    answer = sys.stdin.readline()
-    if not answer.endswith("\n"):
-        click.echo(err=True)  # Ctrl-D shows nothing
-    return answer.strip().lower() in ("y", "yes")
+    return ask_consent(question)
 
 
 def _print_ids(ids: Iterable[str], as_json: bool) -> None:

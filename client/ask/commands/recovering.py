@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import click
 
+from ask.commands.consent import ask_consent
 from ask.commands.daemon import STOP_WAIT_S, stop_daemon
 from ask.commands.doubt import tell_doubt
 from ask.exits import DONE, INTERRUPTED, NO_DAEMON, Failed
@@ -48,7 +49,7 @@ def _recover(words: Sequence[str], question: str, *, yes: bool) -> int:
         code = _start([words[0], "--look", *words[1:]]).wait()
         if code:
             return _pass_on(code)
-        if not yes and not _confirm(question):
+        if not yes and not ask_consent(f"The daemon is stopped for it. {question}"):
             click.echo(UNCHANGED, err=True)
             return DONE
         pid = stop_daemon(STOP_WAIT_S)
@@ -84,12 +85,3 @@ def _start(words: Sequence[str]) -> "subprocess.Popen[bytes]":
 
 def _pass_on(code: int) -> int:
     return code if code >= 0 else SIGNALLED - code
-
-
-def _confirm(question: str) -> bool:
-    """Ask a person; no answer is no."""
-    click.echo(f"The daemon is stopped for it. {question} [y/N] ", nl=False, err=True)
-    answer = sys.stdin.readline()
-    if not answer.endswith("\n"):
-        click.echo(err=True)  # Ctrl-D shows nothing
-    return answer.strip().lower() in ("y", "yes")

@@ -14,6 +14,7 @@ import click
 
 from ask.commands import layout
 from ask.commands.calls import Map, json_option
+from ask.commands.consent import ask_consent
 from ask.commands.doubt import open_certain, tell_doubt
 from ask.commands.help import Command, Example
 from ask.protocol import errors
@@ -34,6 +35,7 @@ HELD = (
 STOPPED = "What was replaced stays replaced; run it again for the rest."
 LOST = f"Some of it may have been replaced. {STOPPED}"
 UNCHANGED = "Nothing was changed."
+QUESTION = "Replace it for good?"
 ELSEWHERE = (
     "Not reached: what providers were sent, terminals' scrollback, the shell's history, the "
     "system's journal, copies elsewhere. A key that leaked is best replaced by a new one."
@@ -85,7 +87,7 @@ def scrub_command(
             with tell_doubt(lost=UNCHANGED, stopped=UNCHANGED):
                 found = _call(client, {**asked, "dry_run": True})
                 _show(found)
-                is_meant = bool(_count(found) or backups) and _confirm()
+                is_meant = bool(_count(found) or backups) and ask_consent(QUESTION)
             if not is_meant:
                 click.echo(UNCHANGED, err=True)
                 return
@@ -168,15 +170,6 @@ def _sum_up(found: Map) -> str:
     if found["rows"]:
         counts.append(layout.count(found["rows"], "other row"))
     return f"Found {layout.count(found['occurrences'], 'time')} in {', '.join(counts)}."
-
-
-def _confirm() -> bool:
-    """Ask a person; no answer is no."""
-    click.echo("Replace it for good? [y/N] ", nl=False, err=True)
-    answer = sys.stdin.readline()
-    if not answer.endswith("\n"):
-        click.echo(err=True)  # Ctrl-D shows nothing
-    return answer.strip().lower() in ("y", "yes")
 
 
 def _tell(done: Map) -> None:

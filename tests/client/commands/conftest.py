@@ -1,5 +1,6 @@
 """A home of its own for each test, a daemon in it, and `ask` as a function."""
 
+import io
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,13 @@ class Result:
     code: int
     out: str
     err: str
+
+
+class Typed(io.StringIO):
+    """Lines that a person types: a stdin that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
 
 
 Ask = Callable[..., Result]

@@ -1,19 +1,11 @@
 """Copies of the database are told of, and removed with what they hold, or all of them."""
 
-import io
 import sys
 
 import pytest
 
-from tests.client.commands.conftest import Ask
+from tests.client.commands.conftest import Ask, Typed
 from tests.client.commands.fake_daemon import FakeDaemon
-
-
-class Typed(io.StringIO):
-    """Lines that a person types: a stdin that says it is a terminal."""
-
-    def isatty(self) -> bool:
-        return True
 
 
 def test_copies_are_told_of_and_removed(

@@ -9,15 +9,8 @@ import sys
 
 import pytest
 
-from tests.client.commands.conftest import Ask
+from tests.client.commands.conftest import Ask, Typed
 from tests.client.commands.fake_daemon import NOW, FakeDaemon
-
-
-class Typed(io.StringIO):
-    """Lines that a person types: a stdin that says it is a terminal."""
-
-    def isatty(self) -> bool:
-        return True
 
 
 def test_delete_with_yes(daemon: FakeDaemon, ask: Ask) -> None:

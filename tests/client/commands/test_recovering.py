@@ -12,6 +12,7 @@ import pytest
 
 from ask.commands import recovering
 from ask.exits import Failed
+from tests.client.commands.conftest import Typed
 
 
 class Child:
@@ -104,14 +105,7 @@ def test_a_person_is_asked(
     typed: str,
     done: bool,
 ) -> None:
-    class Terminal:
-        def isatty(self) -> bool:
-            return True
-
-        def readline(self) -> str:
-            return typed
-
-    monkeypatch.setattr(sys, "stdin", Terminal())
+    monkeypatch.setattr(sys, "stdin", Typed(typed))
     assert recovering.restore("b", yes=False) == 0
     assert bool(child.started) == done
     said = capsys.readouterr().err

@@ -10,17 +10,10 @@ import pytest
 
 from ask.commands import scrub
 from ask.commands.scrub import ELSEWHERE, HELD, STOPPED
-from tests.client.commands.conftest import Ask
+from tests.client.commands.conftest import Ask, Typed
 from tests.client.commands.fake_daemon import FakeDaemon, Refusal
 
 SECRET = "hunter22"
-
-
-class Typed(io.StringIO):
-    """Lines that a person types."""
-
-    def isatty(self) -> bool:
-        return True
 
 
 def piped(data: bytes) -> io.TextIOWrapper:
