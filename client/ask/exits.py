@@ -36,6 +36,7 @@ __all__ = [
     "OVERFLOW",
     "PIPE_CLOSED",
     "RATE_LIMITED",
+    "SIGNALLED",
     "STORAGE",
     "TERMINATED",
     "TIME_LIMIT",
@@ -43,6 +44,10 @@ __all__ = [
     "Failed",
     "explain_unwritable",
 ]
+
+
+SIGNALLED = 128
+"""Added to a signal's number, as shells do: 130 for Ctrl-C."""
 
 
 class Failed(Exception):

@@ -36,7 +36,7 @@ from ask.commands.copies import (
     tell_copies,
 )
 from ask.commands.help import Command, Example
-from ask.exits import DONE, NO_DAEMON, Failed
+from ask.exits import DONE, NO_DAEMON, SIGNALLED, Failed
 from ask.protocol import errors
 from ask.signals import catch_signals
 from ask.terminal import strip_controls
@@ -56,8 +56,6 @@ PROGRESS_COUNT = 50
 """With fewer there is nothing to watch."""
 PROGRESS_S = 0.1
 LOST_HINT = "See what is left: ask list; it can be run again with that."
-SIGNALLED = 128
-"""What a shell adds to a signal's number: 130 for Ctrl-C."""
 
 Stopped = Callable[[], int]
 """The signal that asked to stop; 0: none did."""

@@ -14,12 +14,10 @@ import click
 from ask.commands.consent import ask_consent
 from ask.commands.daemon import STOP_WAIT_S, stop_daemon
 from ask.commands.doubt import tell_doubt
-from ask.exits import DONE, INTERRUPTED, NO_DAEMON, Failed
+from ask.exits import DONE, INTERRUPTED, NO_DAEMON, SIGNALLED, Failed
 from ask.spawn import inherit
 
 UNCHANGED = "Nothing was changed."
-SIGNALLED = 128
-"""Added to the number of the signal that ended a child, as shells do."""
 
 
 def restore(backup: str, *, yes: bool) -> int:
