@@ -136,17 +136,26 @@ def list_pages(
     `before_at`: only those in which nothing has changed since then.
     """
     older = {} if before_at is None else {"before_at": before_at}
+    rows, page = read_pages(client, "conversation/list", {"live": live, **older}, limit=limit)
+    return rows, page["total"]
+
+
+def read_pages(
+    client: "Client", method: str, asked: Map, *, limit: int | None = None, size: int = PAGE
+) -> tuple[list[Map], Map]:
+    """What a method lists, page by page, at most `limit`; and the last page, as it came.
+
+    `size`: how many are asked for at once.
+    """
     rows: list[Map] = []
     cursor: str | None = None
     while True:
-        size = PAGE if limit is None else min(PAGE, limit - len(rows))
-        page = client.call(
-            "conversation/list", {"cursor": cursor, "limit": size, "live": live, **older}
-        )
+        wanted = size if limit is None else min(size, limit - len(rows))
+        page = client.call(method, {**asked, "cursor": cursor, "limit": wanted})
         rows += page["data"]
         cursor = page.get("next_cursor")
         if cursor is None or (limit is not None and len(rows) >= limit):
-            return rows, page["total"]
+            return rows, page
 
 
 def read_events(

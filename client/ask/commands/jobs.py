@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ask.commands.calls import PAGE, Map, json_option, open_client
+from ask.commands.calls import PAGE, Map, json_option, open_client, read_pages
 from ask.commands.help import Command, Example, Group
 from ask.commands.job_layout import (
     END_STATES,
@@ -184,15 +184,9 @@ def list_jobs(
     client: "Client", *, kind: str | None = None, states: Sequence[str] = ()
 ) -> list[Map]:
     """Every job of a kind and in one of the states; none named: any."""
-    asked = {"kind": kind, "states": list(states) or None, "limit": PAGE}
-    found: list[Map] = []
-    cursor: str | None = None
-    while True:
-        page = client.call("job/list", {**asked, "cursor": cursor})
-        found += page["data"]
-        cursor = page.get("next_cursor")
-        if cursor is None:
-            return found
+    asked = {"kind": kind, "states": list(states) or None}
+    found, _ = read_pages(client, "job/list", asked)
+    return found
 
 
 def _has_any(client: "Client") -> bool:

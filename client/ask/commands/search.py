@@ -17,6 +17,7 @@ from ask.commands.calls import (
     complete_conversation,
     json_option,
     open_client,
+    read_pages,
     resolve,
 )
 from ask.commands.help import Command, Example
@@ -119,15 +120,8 @@ def search_command(
 
 def read_hits(client: "Client", asked: Map, limit: int) -> tuple[list[Map], bool]:
     """At most `limit` hits, and whether there are more."""
-    hits: list[Map] = []
-    cursor: str | None = None
-    while True:
-        size = min(PAGE, limit - len(hits))
-        page = client.call("conversation/search", {**asked, "cursor": cursor, "limit": size})
-        hits += page["data"]
-        cursor = page.get("next_cursor")
-        if cursor is None or len(hits) >= limit:
-            return hits, cursor is not None
+    hits, page = read_pages(client, "conversation/search", asked, limit=limit, size=PAGE)
+    return hits, page.get("next_cursor") is not None
 
 
 def _find_stored(client: "Client", text: str) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ask.commands.calls import PAGE, Map, json_option, open_client
+from ask.commands.calls import Map, json_option, open_client, read_pages
 from ask.commands.help import Command, Example
 from ask.commands.layout import SHORT_ID, find_columns
 from ask.graphemes import find_width, fit
@@ -108,15 +108,8 @@ def read_usage(
         "since_at": since_at,
         "utc_offset_s": 0 if offset is None else int(offset.total_seconds()),
     }
-    rows: list[Map] = []
-    cursor: str | None = None
-    while True:
-        size = PAGE if limit is None else min(PAGE, limit - len(rows))
-        page = client.call("usage/read", {**asked, "cursor": cursor, "limit": size})
-        rows += page["data"]
-        cursor = page.get("next_cursor")
-        if cursor is None or (limit is not None and len(rows) >= limit):
-            return rows, page["total"]
+    rows, page = read_pages(client, "usage/read", asked, limit=limit)
+    return rows, page["total"]
 
 
 def lay_out_usage(rows: list[Map], total: Map, by: str, columns: int | None) -> list[str]:
