@@ -47,6 +47,21 @@ def row_of(columns: tuple[object, ...]) -> ConversationRow:
     return ConversationRow(**{**values, "pinned": bool(values["pinned"])})
 
 
+def columns_of(row: ConversationRow) -> tuple[object, ...]:
+    """The columns of `ROW_COLUMNS`, as they are stored."""
+    return (
+        row.id,
+        row.name,
+        clean_text(row.title) if row.title is not None else None,
+        row.model,
+        row.message_count,
+        row.last_seq,
+        row.created_at,
+        row.updated_at,
+        row.pinned,
+    )
+
+
 def append(write: Write) -> Change[Committed]:
     """All of one write.
 
@@ -72,7 +87,7 @@ def append(write: Write) -> Change[Committed]:
         events = number_events(row, bodies, at=at, times=write.times)
         _save_row(connection, row, advance_row(row, events))
         blobs.keep_blobs(connection, row.id, named=named, contents=contents)
-        _save_events(connection, events, texts)
+        save_events(connection, events, texts)
         if write.times is None:
             # What happened elsewhere was paid for, and counted, there.
             count_answers(connection, events)
@@ -170,23 +185,14 @@ def _save_row(connection: sqlite3.Connection, old: ConversationRow, new: Convers
         " ON CONFLICT (id) DO UPDATE SET name = excluded.name, title = excluded.title,"
         " model = excluded.model, message_count = excluded.message_count,"
         " last_seq = excluded.last_seq, updated_at = excluded.updated_at, pinned = excluded.pinned",
-        (
-            new.id,
-            new.name,
-            clean_text(new.title) if new.title is not None else None,
-            new.model,
-            new.message_count,
-            new.last_seq,
-            new.created_at,
-            new.updated_at,
-            new.pinned,
-        ),
+        columns_of(new),
     )
 
 
-def _save_events(
-    connection: sqlite3.Connection, events: Sequence[Event], texts: Sequence[str]
+def save_events(
+    connection: sqlite3.Connection, events: Sequence[Event], texts: Sequence[str | bytes]
 ) -> None:
+    """Add events to the log; `texts`: their bodies as they are stored."""
     connection.executemany(
         "INSERT INTO events (conversation_id, seq, at, type, version, body)"
         " VALUES (?, ?, ?, ?, ?, ?)",

@@ -29,11 +29,11 @@ COST_LIMIT_USD = 1e6
 OF_A_SUMMARY = 0
 """In place of a completion's number, which counts from 1."""
 
-_INSERT = (
-    "INSERT INTO usage (conversation_id, turn_id, completion, at, model, input_tokens,"
-    " cached_tokens, output_tokens, reasoning_tokens, cost_usd)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+COLUMNS = (
+    "conversation_id, turn_id, completion, at, model, input_tokens, cached_tokens,"
+    " output_tokens, reasoning_tokens, cost_usd"
 )
+INSERT = f"INSERT INTO usage ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _STARTS = (
     "SELECT seq, at, type, version, body FROM events"
     " WHERE conversation_id = ? AND seq < ? AND type = 'turn_started' ORDER BY seq DESC"
@@ -49,11 +49,11 @@ def count_answers(connection: sqlite3.Connection, events: Sequence[Event]) -> No
             case CompletionFinished(turn_id=turn_id, completion=completion, usage=Usage() as usage):
                 model = find_model(connection, event, turn_id)
                 row = (event.conversation_id, clean_text(turn_id), bound_count(completion))
-                connection.execute(_INSERT, (*row, event.at, model, *bound_usage(usage)))
+                connection.execute(INSERT, (*row, event.at, model, *bound_usage(usage)))
             case ViewChanged(id=change_id, usage=Usage() as usage):
                 model = None if event.body.model is None else clean_text(event.body.model)
                 row = (event.conversation_id, clean_text(change_id), OF_A_SUMMARY)
-                connection.execute(_INSERT, (*row, event.at, model, *bound_usage(usage)))
+                connection.execute(INSERT, (*row, event.at, model, *bound_usage(usage)))
             case _:
                 pass
 

@@ -23,8 +23,8 @@ from askd.core.events import (
     Renamed,
 )
 from askd.store.blobs import keep_blobs
-from askd.store.bodies import clean_text, encode_text
-from askd.store.changes import ROW_COLUMNS, read_row
+from askd.store.bodies import encode_text
+from askd.store.changes import ROW_COLUMNS, columns_of, read_row, save_events
 from askd.store.database import configure_writer, prepare_file
 from askd.store.digests import ANY_DIGEST
 from askd.store.migrations import migrate
@@ -33,6 +33,7 @@ from askd.store.recovery.remains import find_columns
 from askd.store.recovery.rows import LOST, Row
 from askd.store.search.index import index_events
 from askd.store.token_rates import learn_rates
+from askd.store.usage import INSERT as INSERT_USAGE
 from askd.store.usage import count_answers
 from askd.store.writer import connect
 
@@ -205,11 +206,11 @@ class Filling:
         row = advance_row(empty_row(id, at=events[0].at), events)
         self._save_row(replace(row, name=None))
         keep_blobs(connection, id, named=list(contents), contents=contents)
-        self._save_events(events, texts)
+        save_events(connection, events, texts)
         if usage is None:
             count_answers(connection, find_counted(events))
         else:
-            connection.executemany(f"INSERT INTO usage ({USAGE}) VALUES ({USAGE_MARKS})", usage)
+            connection.executemany(INSERT_USAGE, usage)
         learn_rates(connection, find_counted(events))
         index_events(connection, events)
         connection.executemany(
@@ -251,7 +252,7 @@ class Filling:
         assert row is not None
         body: Body = Renamed(None)
         event = Event(id, row.last_seq + 1, row.updated_at, body)
-        self._save_events([event], [encode_text(body)])
+        save_events(self._connection, [event], [encode_text(body)])
         self._save_row(advance_row(row, [event]))
         self.events += 1
         self.unnamed.append((id, name))
@@ -261,35 +262,8 @@ class Filling:
         self._connection.execute(
             f"INSERT INTO conversations ({ROW_COLUMNS}) VALUES ({marks})"
             " ON CONFLICT (id) DO UPDATE SET last_seq = excluded.last_seq",
-            (
-                row.id,
-                row.name,
-                clean_text(row.title) if row.title is not None else None,
-                row.model,
-                row.message_count,
-                row.last_seq,
-                row.created_at,
-                row.updated_at,
-                row.pinned,
-            ),
+            columns_of(row),
         )
-
-    def _save_events(self, events: Sequence[Event], texts: Sequence[str | bytes]) -> None:
-        self._connection.executemany(
-            "INSERT INTO events (conversation_id, seq, at, type, version, body)"
-            " VALUES (?, ?, ?, ?, ?, ?)",
-            [
-                (event.conversation_id, event.seq, event.at, event.type, event.version, text)
-                for event, text in zip(events, texts, strict=True)
-            ],
-        )
-
-
-USAGE = (
-    "conversation_id, turn_id, completion, at, model, input_tokens, cached_tokens,"
-    " output_tokens, reasoning_tokens, cost_usd"
-)
-USAGE_MARKS = ", ".join("?" * len(USAGE.split(", ")))
 
 
 def find_keys(events: Sequence[Event]) -> list[tuple[str, str, str, str, int]]:

@@ -18,14 +18,16 @@ from askd.store import refusals
 from askd.store.jobs.migration import OLD_STATES
 from askd.store.key_rows import hide_key
 from askd.store.recovery import placing
-from askd.store.recovery.filling import USAGE, Filling, Mirrored
+from askd.store.recovery.filling import Filling, Mirrored
 from askd.store.recovery.mirrors import MirrorFile, find_files, find_owner, read_mirror
 from askd.store.recovery.remains import Columns, Remains
 from askd.store.recovery.rows import Row, fill_gaps, merge_rows
 from askd.store.recovery.schemas import refuse_newer
 from askd.store.rollouts.rows import store_path
+from askd.store.usage import COLUMNS as USAGE_COLUMNS
 
 KEYS = ("key", "digest", "conversation_id", "turn_id", "seq")
+USAGE = tuple(USAGE_COLUMNS.split(", "))
 Progress = Callable[[int, int], None]
 """Told how many conversations are done, and of how many."""
 
@@ -246,7 +248,7 @@ def _find_blob(blobs: Mapping[str, bytes], remains: Remains, sha256: str) -> byt
 def _sort_usage(remains: Remains) -> dict[str | None, list[Columns]] | None:
     """The counts of the old database by conversation; None: they cannot all be read."""
     faults = remains.faults
-    rows = remains.read_table("usage", USAGE.split(", "), order="rowid")
+    rows = remains.read_table("usage", USAGE, order="rowid")
     if remains.trouble is not None or remains.faults > faults:
         return None
     found: dict[str | None, list[Columns]] = {}
@@ -268,7 +270,7 @@ def _take_tables(
         if id is None or not filling.has(id)
         for row in rows
     ]
-    filling.insert("usage", USAGE.split(", "), spent)
+    filling.insert("usage", USAGE, spent)
     keys = remains.read_table("keys", KEYS, order="key")
     filling.replace_keys([row if filling.has(row[2]) else _forget(row) for row in keys])
     for table in filling.find_tables():
