@@ -1,6 +1,7 @@
 """`ask pin`, `ask unpin`: what is to stay: a conversation, or a message in what models see."""
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -18,7 +19,7 @@ from ask.commands.layout import count, name_conversation
 from ask.exits import NOT_FOUND, Failed
 from ask.protocol import errors
 from ask.terminal import strip_controls
-from ask.transcript import read_messages
+from ask.transcript import Message, read_messages
 
 if TYPE_CHECKING:
     from ask.connection import Client
@@ -49,7 +50,10 @@ def pin_command(conversation: str, item: str | None, as_json: bool) -> None:
     """
     with open_client() as client:
         found = resolve(client, conversation)
-        summary = _change(client, "conversation/pin", found, item)
+        # The daemon knows the ids of items; only a number takes the history.
+        messages = _read_history(client, found) if item is not None and is_number(item) else []
+        item_id = None if item is None else find_item(found, messages, item)
+        summary = _change(client, "conversation/pin", found, item_id)
     if as_json:
         click.echo(json.dumps(summary))
     _say("Pinned", found, item)
@@ -71,29 +75,30 @@ def unpin_command(conversation: str, item: str | None, as_json: bool) -> None:
     """Take a pin away, of a conversation or of a message."""
     with open_client() as client:
         found = resolve(client, conversation)
-        was_pinned = found["pinned"] if item is None else is_pinned(client, found, item)
-        summary = _change(client, "conversation/unpin", found, item)
+        item_id, was_pinned = None, found["pinned"]
+        if item is not None:
+            messages = _read_history(client, found)
+            item_id = find_item(found, messages, item)
+            was_pinned = any(each.pinned and each.item_id == item_id for each in messages)
+        summary = _change(client, "conversation/unpin", found, item_id)
     if as_json:
         click.echo(json.dumps(summary))
     _say("No longer pinned" if was_pinned else "Was not pinned", found, item)
 
 
-def is_pinned(client: "Client", found: Map, text: str) -> bool:
-    """Whether a message is, by its number or its item's id."""
-    messages = read_messages(read_events(client, found["id"]))
-    numbered = enumerate(messages, start=1)
-    return any(each.pinned and text in (each.item_id, str(number)) for number, each in numbered)
+def is_number(text: str) -> bool:
+    """Whether a message is meant by its number, not by its item's id."""
+    return text.isascii() and text.isdecimal()
 
 
-def find_item(client: "Client", found: Map, text: str) -> str:
+def find_item(found: Map, messages: Sequence[Message], text: str) -> str:
     """The id of the item that a person means: by the number that `history show` gives it.
 
     Raises:
         Failed: there is no message of that number.
     """
-    if not (text.isascii() and text.isdecimal()):
+    if not is_number(text):
         return text
-    messages = read_messages(read_events(client, found["id"]))
     if len(text) > len(str(len(messages))) or not 1 <= int(text) <= len(messages):
         raise _refuse(found, text, len(messages))
     return messages[int(text) - 1].item_id
@@ -108,14 +113,17 @@ def _refuse(found: Map, text: str, messages: int) -> Failed:
     )
 
 
-def _change(client: "Client", method: str, found: Map, item: str | None) -> Map:
-    item_id = None if item is None else find_item(client, found, item)
+def _read_history(client: "Client", found: Map) -> list[Message]:
+    return read_messages(read_events(client, found["id"]))
+
+
+def _change(client: "Client", method: str, found: Map, item_id: str | None) -> Map:
     try:
         return client.call(method, {"conversation_id": found["id"], "item_id": item_id})
     except Failed as error:
-        if item is None or error.data.get("reason") != "item_not_found":
+        if item_id is None or error.data.get("reason") != "item_not_found":
             raise
-        raise _refuse(found, item, found["message_count"]) from None
+        raise _refuse(found, item_id, found["message_count"]) from None
 
 
 def _say(what: str, found: Map, item: str | None) -> None:

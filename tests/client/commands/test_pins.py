@@ -36,6 +36,10 @@ def test_a_message_is_meant_by_its_number(daemon: FakeDaemon, ask: Ask) -> None:
     for told in ("No longer pinned", "Was not pinned"):
         result = ask("unpin", "work", f"{turn_id}.1")
         assert result.err == f"{told}: message {turn_id}.1 of work.\n"
+    ask("pin", "work", "2")
+    before = len(daemon.called("conversation/read"))
+    assert ask("unpin", "work", "2").err == "No longer pinned: message 2 of work.\n"
+    assert len(daemon.called("conversation/read")) == before + 1  # it is read once
     assert "pinned" not in ask("history", "show", "work").out
 
 
