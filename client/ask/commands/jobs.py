@@ -100,8 +100,7 @@ def list_command(every: bool, kind: str | None, states: Sequence[str], as_json: 
     if as_json:
         click.echo(json.dumps(found))
     elif found:
-        lines = lay_out_jobs(found, find_columns())
-        click.echo("\n".join(strip_controls(line) for line in lines))
+        _print(lay_out_jobs(found, find_columns()))
     elif not has_some:
         click.echo(NO_JOBS)
     elif kind is None and not states:
@@ -141,7 +140,7 @@ def show_command(job: str, answer: str | None, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(record))
     else:
-        click.echo("\n".join(strip_controls(line) for line in lines))
+        _print(lines)
 
 
 @jobs_command.command(
@@ -170,7 +169,7 @@ def logs_command(job: str, follow: bool) -> None:
             return
     lines = lay_out_errors(record)
     if lines:
-        click.echo("\n".join(strip_controls(line) for line in lines))
+        _print(lines)
     else:
         click.echo(f"Nothing went wrong: the job is {tell_state(record)}.", err=True)
 
@@ -187,6 +186,11 @@ def list_jobs(
     asked = {"kind": kind, "states": list(states) or None}
     found, _ = read_pages(client, "job/list", asked)
     return found
+
+
+def _print(lines: Sequence[str]) -> None:
+    """Each line by itself: a control sequence that begins in one takes nothing of the next."""
+    click.echo("\n".join(strip_controls(line) for line in lines))
 
 
 def _has_any(client: "Client") -> bool:
