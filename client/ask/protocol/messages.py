@@ -21,6 +21,9 @@ ConversationId = Annotated[str, "the conversation's full id"]
 TurnId = Annotated[str, "the turn's id"]
 Cursor = Annotated[str | None, "where to go on: the last answer's `next_cursor`"]
 Limit = Annotated[int, "how many at most"]
+CallerEnv = Annotated[dict[str, str] | None, "the caller's variables, allow-listed"]
+CallerSecrets = Annotated[dict[str, str] | None, "the caller's provider keys; never stored"]
+JobId = Annotated[str, "an id, or the beginning of one: 4 characters or more"]
 TerminalId = Annotated[str | None, "who the caller's terminal is; it is bound to the conversation"]
 
 
@@ -107,8 +110,8 @@ class TurnStart:
     busy: Annotated[Literal["queue", "fail"], "when a turn is running or queued"] = "queue"
     ephemeral: Annotated[bool, "keep the conversation in memory only"] = False
     cwd: Annotated[str | None, "the caller's working directory"] = None
-    env: Annotated[dict[str, str] | None, "the caller's variables, allow-listed"] = None
-    secrets: Annotated[dict[str, str] | None, "the caller's provider keys; never stored"] = None
+    env: CallerEnv = None
+    secrets: CallerSecrets = None
     terminal: TerminalId = None
     follow: Annotated[bool, "subscribe from the prompt's own seq"] = False
     interactive: Annotated[bool, "a person is there who could answer questions"] = False
@@ -169,8 +172,8 @@ class ConversationCreate:
     model: Annotated[str | None, "`provider/model` or an alias; an unknown one is refused"] = None
     system: str | None = None
     terminal: TerminalId = None
-    env: Annotated[dict[str, str] | None, "the caller's variables, allow-listed"] = None
-    secrets: Annotated[dict[str, str] | None, "the caller's provider keys; never stored"] = None
+    env: CallerEnv = None
+    secrets: CallerSecrets = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -404,8 +407,8 @@ class ConversationCompact:
     timeout_s: Annotated[
         float, "answer after this long even if it is not over; 0: at once. It goes on all the same"
     ] = 660.0
-    env: Annotated[dict[str, str] | None, "the caller's variables, allow-listed"] = None
-    secrets: Annotated[dict[str, str] | None, "the caller's provider keys; never stored"] = None
+    env: CallerEnv = None
+    secrets: CallerSecrets = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -424,8 +427,8 @@ class CompactResult:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationPrune:
     conversation_id: str
-    env: Annotated[dict[str, str] | None, "the caller's variables, allow-listed"] = None
-    secrets: Annotated[dict[str, str] | None, "the caller's provider keys; never stored"] = None
+    env: CallerEnv = None
+    secrets: CallerSecrets = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -452,8 +455,8 @@ class ConversationContext:
     cursor: Cursor = None
     limit: Limit = 200
     last: Annotated[int | None, "without a cursor: begin with the last so many items"] = None
-    env: Annotated[dict[str, str] | None, "the caller's variables, allow-listed"] = None
-    secrets: Annotated[dict[str, str] | None, "the caller's provider keys; never stored"] = None
+    env: CallerEnv = None
+    secrets: CallerSecrets = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -602,14 +605,14 @@ class JobPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobRef:
-    job_id: Annotated[str, "an id, or the beginning of one: 4 characters or more"]
+    job_id: JobId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobRetry:
-    job_id: Annotated[str, "an id, or the beginning of one: 4 characters or more"]
-    env: Annotated[dict[str, str] | None, "the caller's variables, allow-listed"] = None
-    secrets: Annotated[dict[str, str] | None, "the caller's provider keys; never stored"] = None
+    job_id: JobId
+    env: CallerEnv = None
+    secrets: CallerSecrets = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -662,8 +665,8 @@ class JobStats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelList:
-    secrets: Annotated[dict[str, str] | None, "the caller's provider keys; never stored"] = None
-    env: Annotated[dict[str, str] | None, "the caller's variables, allow-listed"] = None
+    secrets: CallerSecrets = None
+    env: CallerEnv = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -722,8 +725,8 @@ class UsagePage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthStatus:
-    secrets: Annotated[dict[str, str] | None, "the caller's provider keys; never stored"] = None
-    env: Annotated[dict[str, str] | None, "the caller's variables, allow-listed"] = None
+    secrets: CallerSecrets = None
+    env: CallerEnv = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -817,8 +820,8 @@ class ConfigReadResult:
 class ConfigWrite:
     key: Annotated[str, "a dotted name, such as `default_model`"]
     value: Annotated[Any, "the new value; None removes the key"] = None
-    env: Annotated[dict[str, str] | None, "the caller's variables, allow-listed"] = None
-    secrets: Annotated[dict[str, str] | None, "the caller's provider keys; never stored"] = None
+    env: CallerEnv = None
+    secrets: CallerSecrets = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
