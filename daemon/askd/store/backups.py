@@ -18,6 +18,7 @@ import trio
 
 from askd.errors import NotFound
 from askd.files import sync_directory
+from askd.store.checkpoint import file_size
 from askd.store.rollouts.rows import name_file
 
 BACKUP_AGE_S = 7 * 86_400.0
@@ -72,7 +73,7 @@ def holds_any(backup: Path, conversation_ids: Sequence[str]) -> bool:
     """Whether a copy holds one of these conversations; what cannot be read may well."""
     if backup.is_dir():
         return _has_file_of(backup, conversation_ids)
-    if any(_size(each) for each in _beside(backup)):
+    if any(file_size(each) for each in _beside(backup)):
         return True  # only with its log it is whole, and to read that would write files beside it
     try:
         # Nobody writes to it: so read, it needs no lock, and no file beside it.
@@ -147,16 +148,9 @@ def _beside(backup: Path) -> list[Path]:
     return [backup.with_name(f"{backup.name}{suffix}") for suffix in BESIDE]
 
 
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
-
-
 def _describe(backup: Path) -> Backup:
     parts = _walk(backup) if backup.is_dir() else iter((backup, *_beside(backup)))
-    size = sum(_size(each) for each in parts)
+    size = sum(file_size(each) for each in parts)
     try:
         return Backup(backup.name, size, backup.stat().st_mtime)
     except OSError:

@@ -20,14 +20,11 @@ MEMORY_LIMIT_BYTES = 256 * 1024 * 1024
 
 def wal_size(path: Path) -> int:
     """Bytes of the write-ahead log; 0: there is none."""
-    try:
-        return path.with_name(f"{path.name}-wal").stat().st_size
-    except OSError:
-        return 0
+    return file_size(path.with_name(f"{path.name}-wal"))
 
 
 def file_size(path: Path) -> int:
-    """Bytes of the database itself; 0: there is none."""
+    """Bytes of a file, such as the database itself; 0: there is none."""
     try:
         return path.stat().st_size
     except OSError:

@@ -16,7 +16,7 @@ from pathlib import Path
 from askd.errors import StorageFailed
 from askd.files import sync_directory
 from askd.store import refusals
-from askd.store.backups import ASIDE, backup_path
+from askd.store.backups import ASIDE, BESIDE, backup_path
 from askd.store.checkpoint import wal_size
 from askd.store.writer import connect
 
@@ -97,7 +97,7 @@ def put_in_place(new: Path, database: Path, aside: Path) -> Path | None:
 
 def clear(path: Path) -> None:
     """Remove an unfinished database and what SQLite keeps beside it."""
-    for each in (path, *(_beside(path, side) for side in (*SIDES, "-journal"))):
+    for each in (path, *(_beside(path, side) for side in BESIDE)):
         each.unlink(missing_ok=True)
 
 

@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 from askd.errors import StorageFailed
+from askd.store.checkpoint import file_size, wal_size
 from askd.store.recovery.mirrors import find_files
 
 SPARE_BYTES = 4 * 1024 * 1024
@@ -19,7 +20,7 @@ TOLD_TWICE = 2
 def need_for_rebuild(database: Path, source: Path) -> int:
     """Bytes that a rebuild takes."""
     try:
-        told = sum(map(_size, find_files(source)))
+        told = sum(map(file_size, find_files(source)))
     except OSError:
         told = 0  # the rebuild itself says what is wrong there
     return max(_size_with_log(database), told // TOLD_TWICE) + SPARE_BYTES
@@ -48,11 +49,4 @@ def _lay_out(number: int) -> str:
 
 
 def _size_with_log(path: Path) -> int:
-    return _size(path) + _size(path.with_name(f"{path.name}-wal"))
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
+    return file_size(path) + wal_size(path)

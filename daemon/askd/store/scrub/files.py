@@ -14,11 +14,10 @@ from pathlib import Path
 from askd.core.rewritten_lines import scrub_lines
 from askd.core.scrubbing import Scrub, mask
 from askd.files import replace_file
+from askd.store.backups import BESIDE
 
 CHUNK_BYTES = 1024 * 1024
 """What is looked at in one piece; two pieces overlap by the longest spelling."""
-BESIDE = ("", "-wal", "-shm", "-journal")
-"""What SQLite's files are called, after the name of the database."""
 
 _FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
@@ -55,7 +54,7 @@ def rewrite_file(path: Path, scrub: Scrub) -> None:
 
 def find_files(directories: Sequence[Path], *, database: Path) -> list[Path]:
     """Every file below, each once, but for the database itself; links are not followed."""
-    without = {database.with_name(f"{database.name}{suffix}") for suffix in BESIDE}
+    without = {database.with_name(f"{database.name}{suffix}") for suffix in ("", *BESIDE)}
     found: dict[Path, None] = {}
     for directory in directories:
         for folder, _, names in os.walk(directory):
