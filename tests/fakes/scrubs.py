@@ -1,10 +1,8 @@
 """Scrubs of a house on fakes: finds what it is told that there is, and replaces nothing."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 from askd.errors import AskdError
-from askd.sessions.live import LiveSession
 from askd.sessions.registry import Sessions
 from askd.sessions.scrubs import Order, Report, Scrubs
 from askd.store.scrub.plans import Scrubbed
@@ -31,14 +29,14 @@ class FakeScrubs(Scrubs):
         self.orders.append(("find", order))
         return Report(found=self._found())
 
-    async def run(self, order: Order, *, rewritten: Callable[[LiveSession], None]) -> Report:
+    async def run(self, order: Order) -> Report:
         self.orders.append(("run", order))
         if self.refusal is not None:
             raise self.refusal
         for each in self.holding:
             session = self._fake_sessions.find_live(each.conversation_id)
             if session is not None:
-                rewritten(session)
+                session.hub.break_off()
         cleaned = Cleaned(
             files=[Path("/log")], backups=[Path("/b")], left=[Path("/keys")], is_erased=True
         )

@@ -18,6 +18,7 @@ from askd.sessions.targets import Target
 from askd.store.scrub.plans import Scrubbed
 from askd.store.scrub.scrubber import Places, Scrubber
 from tests.fakes.models import ScriptedModels
+from tests.fakes.sessions import Watcher
 from tests.sessions.test_with_store import Daemon, boot
 
 SECRET = "hunter22-xyzzy"
@@ -75,27 +76,26 @@ def said(session: LiveSession) -> list[str]:
     ]
 
 
-def nobody(session: LiveSession) -> None:
-    """No one is told."""
-
-
 async def test_a_live_session_shows_the_new_text_and_goes_on(path: Path) -> None:
     async with open_scrubs(path) as (daemon, scrubs, _):
         accepted = await daemon.ask(f"my {SECRET}")
         await daemon.finish(accepted)
         other = await daemon.ask("nothing")
         await daemon.finish(other)
-        told: list[str] = []
-        report = await scrubs.run(Order(pattern=SECRET), rewritten=lambda s: told.append(s.id))
+        watcher, elsewhere = Watcher(), Watcher()
+        accepted.session.subscribe(watcher)
+        other.session.subscribe(elsewhere)
+        report = await scrubs.run(Order(pattern=SECRET))
         assert [each.conversation_id for each in report.found.conversations] == [
             accepted.session.id
         ]
         assert report.cleaned is not None
         assert report.cleaned.is_erased
-        assert told == [accepted.session.id]
+        assert (watcher.broken_off, elsewhere.broken_off) == (True, False)
+        assert not accepted.session.hub.watched
         assert said(accepted.session) == [f"my {MARK}"]
         assert not accepted.session.is_stale
-        again = await scrubs.run(Order(pattern=SECRET), rewritten=nobody)
+        again = await scrubs.run(Order(pattern=SECRET))
         assert again.found.conversations == []
         await daemon.finish(await daemon.ask("and on", target=Target("id", accepted.session.id)))
         assert SECRET not in repr(daemon.models.requests[-1])
@@ -121,11 +121,11 @@ async def test_where_a_turn_runs_nothing_is_changed_anywhere(path: Path) -> None
         models.script = lambda request: [gate, "late"]
         running = await daemon.ask(f"two {SECRET}")
         with pytest.raises(Busy, match=running.session.id[:8]) as caught:
-            await scrubs.run(Order(pattern=SECRET), rewritten=nobody)
+            await scrubs.run(Order(pattern=SECRET))
         assert SECRET not in str(caught.value)
         assert said(idle.session) == [f"one {SECRET}"]
         assert (await scrubs.find(Order(pattern=SECRET))).found.conversations[0].is_busy
-        report = await scrubs.run(Order(pattern="not in there"), rewritten=nobody)
+        report = await scrubs.run(Order(pattern="not in there"))
         assert report.found.conversations == []
 
 
@@ -134,10 +134,10 @@ async def test_an_expression_finds_what_is_replaced(path: Path) -> None:
         accepted = await daemon.ask("keys: sk-aaaa1111 sk-bbbb2222, not sk-c")
         await daemon.finish(accepted)
         order = Order(pattern=r"sk-\w{8}", regex=True)
-        report = await scrubs.run(order, rewritten=nobody)
+        report = await scrubs.run(order)
         assert said(accepted.session) == [f"keys: {MARK} {MARK}, not sk-c"]
         assert len(report.found.conversations) == 1
-        assert (await scrubs.run(order, rewritten=nobody)).found.conversations == []
+        assert (await scrubs.run(order)).found.conversations == []
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ async def test_an_expression_finds_what_is_replaced(path: Path) -> None:
 )
 async def test_what_is_refused(path: Path, order: Order, why: str) -> None:
     async with open_scrubs(path) as (_, scrubs, _):
-        for refused in (scrubs.find(order), scrubs.run(order, rewritten=nobody)):
+        for refused in (scrubs.find(order), scrubs.run(order)):
             with pytest.raises(RequestError, match=why):
                 await refused
 
@@ -162,7 +162,7 @@ async def test_a_short_one_that_is_meant(path: Path) -> None:
     async with open_scrubs(path) as (daemon, scrubs, _):
         accepted = await daemon.ask("a pin: 123")
         await daemon.finish(accepted)
-        await scrubs.run(Order(pattern="123", allow_short=True), rewritten=nobody)
+        await scrubs.run(Order(pattern="123", allow_short=True))
         assert said(accepted.session) == [f"a pin: {MARK}"]
 
 
@@ -173,15 +173,15 @@ async def test_one_that_was_stopped_says_how_far_it_came_and_can_be_run_again(pa
             await daemon.finish(each)
         scrubber.left, scrubber.error = 1, StorageFailed("No space left.")
         with pytest.raises(StorageFailed, match="1 of 3 conversation") as caught:
-            await scrubs.run(Order(pattern=SECRET), rewritten=nobody)
+            await scrubs.run(Order(pattern=SECRET))
         assert SECRET not in caught.value.message
         scrubber.left, scrubber.error = 1, Busy("x")
         with pytest.raises(Busy, match=r"1 conversation\(s\) were scrubbed before"):
-            await scrubs.run(Order(pattern=SECRET), rewritten=nobody)
+            await scrubs.run(Order(pattern=SECRET))
         scrubber.left, scrubber.error = 0, NotFound("deleted meanwhile")
-        await scrubs.run(Order(pattern=SECRET), rewritten=nobody)
+        await scrubs.run(Order(pattern=SECRET))
         scrubber.left = 10
-        report = await scrubs.run(Order(pattern=SECRET), rewritten=nobody)
+        report = await scrubs.run(Order(pattern=SECRET))
         assert len(report.found.conversations) == 1
         assert not [each for each in asked if SECRET in "".join(said(each.session))]
 
@@ -197,7 +197,7 @@ async def test_two_at_once_are_one_too_many(path: Path) -> None:
         free = trio.Event()
         await daemon.nursery.start(hold)
         with pytest.raises(Busy, match="Another scrub"):
-            await scrubs.run(Order(pattern=SECRET), rewritten=nobody)
+            await scrubs.run(Order(pattern=SECRET))
         free.set()
         await trio.testing.wait_all_tasks_blocked()
-        await scrubs.run(Order(pattern=SECRET), rewritten=nobody)
+        await scrubs.run(Order(pattern=SECRET))

@@ -100,11 +100,6 @@ class Hub:
         self._subscribers.pop(subscriber, None)
 
     @property
-    def subscribers(self) -> list[Subscriber]:
-        """Everyone who watches."""
-        return list(self._subscribers)
-
-    @property
     def watched(self) -> bool:
         """Whether anyone is subscribed."""
         return bool(self._subscribers)
@@ -115,8 +110,8 @@ class Hub:
         return any(self._subscribers.values())
 
     def break_off(self) -> None:
-        """The conversation is gone: everyone who watches is told to look again."""
-        for subscriber in self.subscribers:
+        """The conversation is gone, or its log was rewritten: all who watch are to look again."""
+        for subscriber in list(self._subscribers):
             self.unsubscribe(subscriber)
             subscriber.break_off()
 

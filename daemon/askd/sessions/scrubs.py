@@ -1,18 +1,17 @@
 """A secret is scrubbed: looked for everywhere, then replaced, conversation by conversation.
 
 All that can be refused is refused before anything is changed. Sessions that are
-in memory read their log anew, so that nobody is shown the old text again. It
+in memory read their log anew, and who watches one is told to look again: nobody is
+shown the old text any more. It
 decides what is too short to be looked for; what is replaced where is the store's.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import trio
 
 from askd.core.scrubbing import SHORTEST, Scrub
 from askd.errors import AskdError, Busy, NotFound, RequestError
-from askd.sessions.live import LiveSession
 from askd.sessions.registry import Sessions
 from askd.store.scrub.plans import Scrubbed
 from askd.store.scrub.replacing import refuse_busy
@@ -47,7 +46,7 @@ class Report:
 
 
 class Scrubs:
-    """Scrubs the conversations of a daemon; `rewritten` hears of each that is in memory."""
+    """Scrubs the conversations of a daemon."""
 
     def __init__(self, sessions: Sessions, scrubber: Scrubber) -> None:
         self._sessions = sessions
@@ -60,7 +59,7 @@ class Scrubs:
             return Report(found=Found(conversations=[], rows=0, files=[]))
         return Report(found=await self._scrubber.find(scrub))
 
-    async def run(self, order: Order, *, rewritten: Callable[[LiveSession], None]) -> Report:
+    async def run(self, order: Order) -> Report:
         """Replace it everywhere.
 
         Raises:
@@ -73,11 +72,11 @@ class Scrubs:
         except trio.WouldBlock:
             raise Busy("Another scrub is running. Wait for it, then try again.") from None
         try:
-            return await self._run(order, rewritten)
+            return await self._run(order)
         finally:
             self._scrubber.running.release()
 
-    async def _run(self, order: Order, rewritten: Callable[[LiveSession], None]) -> Report:
+    async def _run(self, order: Order) -> Report:
         scrub = await self._read(order)
         if scrub is None:
             return await self.find(order)
@@ -91,7 +90,7 @@ class Scrubs:
                 # What is committed is also gone from memory, whoever hangs up meanwhile.
                 with trio.CancelScope(shield=True):
                     done.append(await self._scrubber.scrub(each.conversation_id, scrub))
-                    await self._reload(each.conversation_id, rewritten)
+                    await self._reload(each.conversation_id)
             except NotFound:
                 continue  # it was deleted meanwhile
             except Busy:
@@ -122,7 +121,7 @@ class Scrubs:
         texts = await self._scrubber.find_texts(pattern, allow_short=order.allow_short)
         return Scrub(texts) if texts else None
 
-    async def _reload(self, conversation_id: str, rewritten: Callable[[LiveSession], None]) -> None:
+    async def _reload(self, conversation_id: str) -> None:
         """Let a session in memory read its log anew, also one that was just being read."""
         if self._sessions.is_loading(conversation_id):
             await self._sessions.get(conversation_id)
@@ -130,7 +129,7 @@ class Scrubs:
         if session is not None:
             session.make_stale()
             await session.wait_known("")  # of no turn: until it has read what there is
-            rewritten(session)
+            session.hub.break_off()
 
 
 def _say_how_far(done: int, of: int) -> str:

@@ -3,8 +3,7 @@
 from ask.protocol.messages import ConversationScrub, ScrubRecord, ScrubResult
 from askd.server import wire
 from askd.server.house import House
-from askd.server.peer import Peer, Subscription
-from askd.sessions.live import LiveSession
+from askd.server.peer import Peer
 from askd.sessions.scrubs import Order, Report
 
 SHOWN = 500
@@ -21,14 +20,7 @@ async def scrub(house: House, peer: Peer, params: ConversationScrub) -> ScrubRes
     )
     if params.dry_run:
         return _answer(await house.scrubs.find(order))
-    return _answer(await house.scrubs.run(order, rewritten=_tell))
-
-
-def _tell(session: LiveSession) -> None:
-    """Who follows it is told to look again: what is read from now on is the new text."""
-    for subscriber in session.hub.subscribers:
-        if isinstance(subscriber, Subscription):
-            subscriber.break_off()
+    return _answer(await house.scrubs.run(order))
 
 
 def _answer(report: Report) -> ScrubResult:
