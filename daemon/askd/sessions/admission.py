@@ -18,7 +18,7 @@ from askd.core.outcome import NO_DAEMON
 from askd.core.tokens import measure_request
 from askd.errors import AskdError, Busy, RequestError, TooLarge
 from askd.providers.base import Caller, Model
-from askd.sessions.budget import count_request, is_near, size_request
+from askd.sessions.budget import count_request, describe_excess, is_near, size_request
 from askd.sessions.contents import explain_blindness, has_images, resolve_blobs
 from askd.sessions.live import LiveSession
 from askd.sessions.offload import offload_bodies
@@ -273,13 +273,11 @@ class Admission:
             raise RequestError(explain_blindness(model))
         system = find_system(prompt.options.system, prompt.options, model)
         tokens = await self._count(prompt, system, model)
-        limits = model.limits
-        if tokens > limits.budget:
+        if tokens > model.limits.budget:
             raise TooLarge(
-                f"The prompt has about {tokens} tokens; {model.name} has a window of "
-                f"{limits.context_window}, {limits.reserved_output} of it for the answer. "
+                f"{describe_excess('The prompt', tokens, model)}. "
                 "Send less of it, or choose a model with a larger window (-m).",
-                data={"tokens": tokens, "context_window": limits.context_window},
+                data={"tokens": tokens, "context_window": model.limits.context_window},
             )
         return model
 

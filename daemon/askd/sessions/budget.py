@@ -66,9 +66,14 @@ async def count_request(
 
 def check_budget(tokens: int, model: Model) -> None:
     """Raise `TooLarge`, with tokens, window and ways out, if a request would not fit."""
+    if tokens > model.limits.budget:
+        raise TooLarge(f"{describe_excess('The conversation', tokens, model)}. {WAYS_OUT}")
+
+
+def describe_excess(what: str, tokens: int, model: Model) -> str:
+    """How large it is beside the window; the sentence is open, for what can be done about it."""
     limits = model.limits
-    if tokens > limits.budget:
-        raise TooLarge(
-            f"The conversation has about {tokens} tokens; {model.name} has a window of "
-            f"{limits.context_window}, {limits.reserved_output} of it for the answer. {WAYS_OUT}"
-        )
+    return (
+        f"{what} has about {tokens} tokens; {model.name} has a window of "
+        f"{limits.context_window}, {limits.reserved_output} of it for the answer"
+    )

@@ -16,6 +16,7 @@ from askd.core.overflow import Decision
 from askd.core.questions import EXPIRY, Choice, find_question
 from askd.errors import TooLarge
 from askd.providers.base import Model
+from askd.sessions.budget import describe_excess
 from askd.sessions.live import LiveSession
 from askd.sessions.needs import Means, Report
 from askd.sessions.parking import ask_person
@@ -156,9 +157,5 @@ def _tell(decision: Decision, tool: str | None) -> str:
 
 
 def _explain(excess: Excess, why: str) -> TooLarge:
-    limits, name = excess.model.limits, excess.model.name
     what = "The conversation" if excess.tool is None else f"The output of {excess.tool}"
-    return TooLarge(
-        f"{what} has about {excess.tokens} tokens; {name} has a window of "
-        f"{limits.context_window}, {limits.reserved_output} of it for the answer, and {why}"
-    )
+    return TooLarge(f"{describe_excess(what, excess.tokens, excess.model)}, and {why}")
