@@ -94,7 +94,8 @@ async def test_first_sign_in_and_its_use(bench: Bench) -> None:
     assert kept.host_id.startswith("urn:uuid:")
     assert stat.S_IMODE(bench.file.path.stat().st_mode) == 0o600
     grant = await bench.fetch()
-    assert grant == Grant(token=kept.access_token or "")  # the usual address, no headers
+    # The usual address, no headers.
+    assert grant == Grant(token=kept.access_token or "", account="ada@example.com")
     standing = bench.sign_in.look(CONFIG, {})
     assert standing is not None
     assert (standing.source, standing.account) == (str(bench.file.path), "ada@example.com")

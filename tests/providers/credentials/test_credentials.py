@@ -273,6 +273,33 @@ async def test_copilot_goes_where_the_token_says(desk: Desk) -> None:
     assert renewed.api_key != endpoint.api_key
 
 
+async def test_account_of_a_sign_in_is_known_where_its_token_is_used(desk: Desk) -> None:
+    desk.server = GitHub(desk.clock, tokens={"ghu_canary_token"})
+    entry = {"oauth_token": "ghu_canary_token", "user": "ada"}
+    write_private(desk.plugin_file, {"github.com:x": entry})
+    inner = {"accessToken": "sk-ant-oat01-x", "expiresAt": int(desk.clock.at + 3600) * 1000}
+    write_private(desk.claude_file, {"claudeAiOauth": inner})
+    put_codex(desk)
+    found = desk.make(CLAUDE)
+    assert await find_accounts(found) == ["chatgpt:acc-9", "copilot:ada", "claude-oauth:"]
+    # Where Codex names no account, its id token tells whose it is.
+    tokens = {"access_token": make_jwt(exp=desk.clock.at + 3600)}
+    tokens["id_token"] = make_jwt(email="ada@example.com")
+    write_private(desk.codex_file, {"tokens": tokens})
+    assert (await find_accounts(found))[0] == "chatgpt:ada@example.com"
+    write_private(desk.codex_file, {"OPENAI_API_KEY": "sk-of-codex"})
+    assert (await find_accounts(found))[0] == "chatgpt:"
+    kept = {"host_id": "h", "access_token": "a", "account": "eve@example.com"}
+    write_private(desk.directory / "chatgpt.json", kept)
+    assert (await find_accounts(found))[0] == "chatgpt:eve@example.com"
+
+
+async def find_accounts(found: Credentials) -> list[str | None]:
+    """Who asks, with each way to sign in."""
+    names = ("chatgpt", "copilot", "anthropic")
+    return [(await found.fetch(name, NOBODY)).account for name in names]
+
+
 async def test_token_that_fits_no_header_is_not_sent(desk: Desk) -> None:
     write_private(desk.codex_file, {"tokens": {"access_token": "tok\r\nx-evil: 1"}})
     with pytest.raises(NotConfigured, match="characters that no key has"):

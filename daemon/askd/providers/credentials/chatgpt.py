@@ -103,7 +103,7 @@ class ChatGPTSignIn:
             kept.valid_until_at, self._now()
         ):
             kept = await self._renew(config.name, kept, server, is_refused=False)
-        return Grant(token=kept.access_token or "")
+        return Grant(token=kept.access_token or "", account=kept.account)
 
     async def renew(
         self, config: ProviderConfig, env: Mapping[str, str], server: TokenServer
@@ -114,7 +114,7 @@ class ChatGPTSignIn:
             return await self._codex.renew(config, env, server)
         if not self._renewals.is_fresh(self.path, kept):
             kept = await self._renew(config.name, kept, server, is_refused=True)
-        return Grant(token=kept.access_token or "")
+        return Grant(token=kept.access_token or "", account=kept.account)
 
     async def log_out(self) -> bool:
         """Forget our own sign-in, whose machine this is is kept; False: there was none."""

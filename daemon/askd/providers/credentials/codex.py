@@ -284,10 +284,12 @@ def _grant(tokens: CodexTokens) -> Grant:
     if tokens.access_token is None:
         return Grant(token=tokens.api_key or "")
     headers = {"originator": ORIGINATOR}
-    account_id = tokens.account_id or ""
-    if account_id and account_id.isascii() and account_id.isprintable():
-        headers["ChatGPT-Account-ID"] = account_id
-    return Grant(token=tokens.access_token, base_url=BACKEND_URL, headers=headers)
+    account = tokens.account_id
+    if account and account.isascii() and account.isprintable():
+        headers["ChatGPT-Account-ID"] = account
+    else:
+        account = read_account(tokens.id_token)
+    return Grant(token=tokens.access_token, base_url=BACKEND_URL, account=account, headers=headers)
 
 
 def _read_date(value: object) -> float | None:

@@ -118,7 +118,7 @@ class CopilotSignIn:
             token = self._tokens.get(github.value)
             if token is None or token.renew_at <= self._now():
                 token = await self._renew(config, github, token, server)
-        return _grant(token)
+        return _grant(github, token)
 
     async def renew(
         self, config: ProviderConfig, env: Mapping[str, str], server: TokenServer
@@ -131,7 +131,7 @@ class CopilotSignIn:
             if token is None or token is refused:  # else another was faster
                 self._tokens.pop(github.value, None)
                 token = await self._exchange(config, github, server)
-        return _grant(token)
+        return _grant(github, token)
 
     async def keep(self, token: str, client_id: str) -> None:
         """Write our own sign-in. Raises `NotConfigured`."""
@@ -244,8 +244,10 @@ class CopilotSignIn:
         return token
 
 
-def _grant(token: CopilotToken) -> Grant:
-    return Grant(token=token.value, base_url=token.base_url, headers=HEADERS)
+def _grant(github: GitHubToken, token: CopilotToken) -> Grant:
+    return Grant(
+        token=token.value, base_url=token.base_url, account=github.account, headers=HEADERS
+    )
 
 
 def _read_base_url(answer: Answer) -> str | None:

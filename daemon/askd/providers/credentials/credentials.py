@@ -282,11 +282,9 @@ class Credentials:
             address = grant.base_url
         said = {name.lower() for name in config.headers}
         headers = {name: each for name, each in grant.headers.items() if name.lower() not in said}
-        standing = self.look(config, caller)
-        account = grant.headers.get("ChatGPT-Account-ID") or (standing and standing.account)
         return replace(
             self.find_way(config, address, caller),
             api_key=check_key(config.name, grant.token),
-            account=f"{config.auth}:{account or ''}",
+            account=f"{config.auth}:{grant.account or ''}",
             headers={**headers, **config.headers},
         )

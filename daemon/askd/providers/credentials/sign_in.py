@@ -48,10 +48,12 @@ class Grant:
 
     Attributes:
         base_url: in place of the provider's usual address; None: that one.
+        account: whose the token is; None: nobody said.
     """
 
     token: str = field(repr=False)
     base_url: str | None = None
+    account: str | None = field(default=None, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
