@@ -2,6 +2,7 @@
 
 from ask.protocol.messages import BackupList, BackupPage, BackupRecord, BackupRef, Done
 from askd.errors import RequestError, StorageFailed
+from askd.server import wire
 from askd.server.house import House
 from askd.server.peer import Peer
 
@@ -14,9 +15,7 @@ async def list_all(house: House, peer: Peer, params: BackupList) -> BackupPage:
     if params.holding is not None and len(params.holding) > IDS_LIMIT:
         raise RequestError(f"backup/list: {IDS_LIMIT:,} conversations at the most.")
     found = await house.backups.find(params.holding)
-    return BackupPage(
-        data=[BackupRecord(name=each.name, bytes=each.bytes, at=each.at) for each in found]
-    )
+    return BackupPage(data=[wire.describe(BackupRecord, each) for each in found])
 
 
 async def remove(house: House, peer: Peer, params: BackupRef) -> Done:

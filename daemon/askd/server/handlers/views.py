@@ -13,6 +13,7 @@ from ask.protocol.messages import (
 )
 from askd.errors import RequestError
 from askd.providers.base import Caller
+from askd.server import wire
 from askd.server.handlers.models import check_model
 from askd.server.house import House
 from askd.server.peer import Peer
@@ -49,14 +50,7 @@ async def compact(house: House, peer: Peer, params: ConversationCompact) -> Comp
     session.compactions.expect()
     with trio.move_on_after(params.timeout_s):
         result = await end.wait()
-        return CompactResult(
-            conversation_id=session.id,
-            state=result.state,
-            text=result.text,
-            tokens_before=result.tokens_before,
-            tokens_after=result.tokens_after,
-            why=result.why,
-        )
+        return wire.describe(CompactResult, result, conversation_id=session.id)
     return CompactResult(conversation_id=session.id, state="pending", text=GOES_ON)
 
 
