@@ -1,7 +1,5 @@
 """Background work: listed, read, waited for, cancelled, tried again, counted."""
 
-from dataclasses import asdict
-
 from ask.protocol.messages import (
     Empty,
     JobCount,
@@ -17,12 +15,12 @@ from ask.protocol.messages import (
     JobWaitResult,
     Map,
 )
-from ask.protocol.names import CALLER_ENVIRONMENT
 from askd.core.questions import find_open
 from askd.errors import AskdError, RequestError
 from askd.providers.base import Caller
 from askd.server import wire
 from askd.server.handlers.paging import check_limit
+from askd.server.handlers.turns import pick_stored
 from askd.server.house import House
 from askd.server.peer import Peer
 from askd.store.jobs.queries import JobFilter, JobRow
@@ -74,8 +72,7 @@ async def cancel(house: House, peer: Peer, params: JobRef) -> JobRecord:
 
 async def retry(house: House, peer: Peer, params: JobRetry) -> JobRecord:
     """Put a job back, to run now and with all its tries; a turn's comes as another job."""
-    env = {name: value for name, value in (params.env or {}).items() if name in CALLER_ENVIRONMENT}
-    caller = Caller(env=env, secrets=params.secrets or {})
+    caller = Caller(env=pick_stored(params.env), secrets=params.secrets or {})
     return wire.describe_job(await house.jobs.retry(params.job_id, caller))
 
 
@@ -86,7 +83,7 @@ async def stats(house: House, peer: Peer, params: Empty) -> JobStats:
             JobCount(kind=kind, state=state, count=count)
             for kind, state, count in await house.reader.count_jobs()
         ],
-        kinds=[JobKind(**asdict(each)) for each in house.jobs.count()],
+        kinds=[wire.describe(JobKind, each) for each in house.jobs.count()],
     )
 
 

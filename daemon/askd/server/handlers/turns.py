@@ -95,8 +95,6 @@ def _read_prompt(params: TurnStart, *, blobs: Mapping[str, bytes]) -> Prompt:
                 f"turn/start: a text has {PART_LIMIT_BYTES} bytes at the most; "
                 "send a longer one with blob/put first."
             )
-    # Only these are stored with the prompt; what else a client may send stays out of the log.
-    env = {name: value for name, value in (params.env or {}).items() if name in CALLER_ENVIRONMENT}
     return Prompt(
         target=wire.read_target(params.target),
         key=params.key,
@@ -107,10 +105,15 @@ def _read_prompt(params: TurnStart, *, blobs: Mapping[str, bytes]) -> Prompt:
         busy=params.busy,
         ephemeral=params.ephemeral,
         cwd=params.cwd,
-        env=env,
+        env=pick_stored(params.env),
         secrets=params.secrets or {},
         terminal=params.terminal,
     )
+
+
+def pick_stored(env: Mapping[str, str] | None) -> dict[str, str]:
+    """What is stored with a prompt; what else a client may send stays out of the log."""
+    return {name: value for name, value in (env or {}).items() if name in CALLER_ENVIRONMENT}
 
 
 def _check_options(options: TurnOptions) -> None:
