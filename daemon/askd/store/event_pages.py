@@ -16,7 +16,8 @@ from askd.core.rollout_lines import LAST_TIME
 from askd.store.bodies import decode_event, salvage
 from askd.store.refusals import is_damage
 
-_COLUMNS = "seq, at, type, version, typeof(body), CAST(body AS BLOB)"
+# Bodies as bytes: a text that is no UTF-8 must be seen to be none.
+_COLUMNS = "seq, at, type, version, CAST(body AS BLOB)"
 _FROM = f"SELECT {_COLUMNS} FROM events WHERE conversation_id = ? AND seq >= ? ORDER BY seq"
 _MISPLACED = (
     f"SELECT {_COLUMNS} FROM events WHERE conversation_id = ?"
@@ -74,7 +75,7 @@ def read_page(
         page = EventsRead()
         size = 0
         for seq, row in _scan(connection, conversation_id, after_seq, last_seq):
-            size += 0 if row is None else len(row[5] or b"")
+            size += 0 if row is None else len(row[4] or b"")
             events = page.events
             if (limit >= 0 and len(events) >= limit) or (events and 0 <= limit_bytes < size):
                 page.more = True
@@ -84,7 +85,7 @@ def read_page(
                 body = Unreadable(UnknownBody.TYPE, MISSING)
                 events.append(Event(conversation_id, seq, 0.0, body))
             else:
-                events.append(_decode(conversation_id, seq, row))
+                events.append(decode_event(conversation_id, seq, *row[1:])[0])
         if page.lost:
             _find_misplaced(connection, conversation_id, page, after_seq, last_seq)
         if any(not event.at for event in page.events):
@@ -128,20 +129,6 @@ def _scan(
             yield seq, None
 
 
-def _decode(conversation_id: str, seq: int, row: Row) -> Event:
-    _, at, kind, version, storage, content = row
-    # As bytes: a text that is no UTF-8 must be seen to be none.
-    text = _read_text(content) if storage == "text" else content
-    return decode_event(conversation_id, seq, at, kind, version, text)[0]
-
-
-def _read_text(content: bytes) -> str | bytes:
-    try:
-        return content.decode()
-    except UnicodeDecodeError:
-        return content
-
-
 def _find_misplaced(
     connection: sqlite3.Connection,
     conversation_id: str,
@@ -160,9 +147,8 @@ def _find_misplaced(
     rest = rows[after_seq - placed :]
     places = {event.seq: index for index, event in enumerate(page.events)}
     for seq, row in zip(list(page.lost), rest, strict=False):
-        _, _, kind, _, storage, content = row
-        text = _read_text(content) if storage == "text" else content
-        body = salvage(kind, text, MISPLACED)
+        _, _, kind, _, content = row
+        body = salvage(kind, content, MISPLACED)
         page.events[places[seq]] = Event(conversation_id, seq, 0.0, body)
         page.lost.remove(seq)
 
