@@ -2,16 +2,18 @@
 
 import json
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 
 import httpx
 import pytest
 
-from askd.core.items import Text, UserMessage
+from askd.core.items import AssistantMessage, Reasoning, Text, UserMessage
 from askd.errors import ProviderError
 from askd.providers.base import Endpoint, ModelRequest
 from askd.providers.http.retry import RetryRules
 from askd.providers.http.transport import Transport
 from askd.providers.models.counts import RETRY_S, Counts
+from askd.providers.origins import MARK, find_origin
 
 REQUEST = ModelRequest(model="m", items=[UserMessage("u", (Text("Hi"),))])
 ANTHROPIC = Endpoint(
@@ -51,8 +53,10 @@ class World:
         self.asked.append(request)
         return self.answer(request)
 
-    async def count(self, endpoint: Endpoint = ANTHROPIC) -> int | None:
-        return await self.counts.count(self.transport, endpoint, REQUEST)
+    async def count(
+        self, endpoint: Endpoint = ANTHROPIC, request: ModelRequest = REQUEST
+    ) -> int | None:
+        return await self.counts.count(self.transport, endpoint, request)
 
 
 async def test_the_count_of_a_server_that_counts() -> None:
@@ -63,6 +67,24 @@ async def test_the_count_of_a_server_that_counts() -> None:
     assert request.headers["x-api-key"] == "k"
     assert request.headers["anthropic-version"]
     assert set(json.loads(request.content)) == {"model", "messages"}
+
+
+async def test_a_count_sends_no_thought_that_the_request_itself_would_not_send() -> None:
+    world = World(say(200, '{"input_tokens": 12}'))
+    server = Endpoint(
+        provider="p", base_url="http://127.0.0.1:1/v1", dialect="openai-responses", api_key="k"
+    )
+    own, others = (
+        Reasoning("hm", {"type": "reasoning", "encrypted_content": sealed, MARK: find_origin(by)})
+        for sealed, by in (("own", server), ("another's", replace(server, api_key="another")))
+    )
+    answer = AssistantMessage("a", (Text("So."),), reasoning=(own, others), provider="p")
+    request = replace(REQUEST, items=[*REQUEST.items, answer])
+    assert await world.count(server, request) == 12
+    sent = json.loads(world.asked[0].content)["input"]
+    assert [each["encrypted_content"] for each in sent if each.get("type") == "reasoning"] == [
+        "own"
+    ]
 
 
 @pytest.mark.parametrize(

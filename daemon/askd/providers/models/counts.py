@@ -12,6 +12,7 @@ from askd.errors import ProviderError
 from askd.providers.base import Counting, Endpoint, ModelRequest
 from askd.providers.codecs.counting import read_count
 from askd.providers.models.dialects import codec_for, prepare_endpoint
+from askd.providers.origins import find_origin, keep_own_thoughts
 
 if TYPE_CHECKING:
     from askd.providers.http.transport import Transport
@@ -36,10 +37,13 @@ class Counts:
             ProviderError: it was asked and gave none.
         """
         codec = codec_for(endpoint)
-        call = codec.encode_count(request) if isinstance(codec, Counting) else None
         place = endpoint.base_url
         refused_at = self._refused_at.get(place)
-        if call is None or (refused_at is not None and self._now() - refused_at < RETRY_S):
+        has_refused = refused_at is not None and self._now() - refused_at < RETRY_S
+        if has_refused or not isinstance(codec, Counting):
+            return None
+        call = codec.encode_count(keep_own_thoughts(request, find_origin(endpoint)))
+        if call is None:
             return None
         try:
             answer = await transport.fetch_json(
