@@ -68,6 +68,17 @@ def read_choice(question: Question, line: str) -> str | None:
     return question.choices[place][0] if 0 <= place < len(question.choices) else None
 
 
+def encode_answer(question: Question, decision: str, terminal: str | None) -> dict[str, Any]:
+    """The parameters of `question/answer`; `terminal`: who answers, if that is known."""
+    params = {
+        "conversation_id": question.conversation_id,
+        "question_id": question.question_id,
+        "digest": question.digest,
+        "decision": decision,
+    }
+    return params if terminal is None else {**params, "terminal": terminal}
+
+
 def tell_where(by: str) -> str:
     """Where a question was answered, in brackets; nothing if it was at no terminal."""
     kind, _, rest = by.partition(":")
@@ -155,16 +166,8 @@ class Asker:
             self._ask(question)
             return
         self._own.add(question.question_id)
-        params = {
-            "conversation_id": question.conversation_id,
-            "question_id": question.question_id,
-            "digest": question.digest,
-            "decision": decision,
-        }
-        if self.terminal is not None:
-            params["terminal"] = self.terminal
         try:
-            send(params)
+            send(encode_answer(question, decision, self.terminal))
         except Failed as error:
             self._own.discard(question.question_id)
             match error.data.get("reason"):

@@ -15,7 +15,7 @@ from ask.exits import USAGE, Failed
 from ask.fast.caller import find_terminal
 from ask.feed import Feed, Missed, News
 from ask.graphemes import shorten
-from ask.questions import Question, lay_out_question, read_choice, read_question
+from ask.questions import Question, encode_answer, lay_out_question, read_choice, read_question
 from ask.scene import lay_out_prompt
 from ask.transcript import describe_blob, find_stand_in, read_content, read_item
 
@@ -179,16 +179,7 @@ def answer_question(client: "Client", job: Map, said: str, environ: "Mapping[str
             f"{said!r} is no choice: give {_list(question.choices)}.",
             data={"reason": "usage"},
         )
-    client.call(
-        "question/answer",
-        {
-            "conversation_id": question.conversation_id,
-            "question_id": question.question_id,
-            "digest": question.digest,
-            "decision": decision,
-            "terminal": find_terminal(environ),
-        },
-    )
+    client.call("question/answer", encode_answer(question, decision, find_terminal(environ)))
     return dict(question.choices)[decision]
 
 
