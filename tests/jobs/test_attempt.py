@@ -1,7 +1,7 @@
 """A job's effect happens once, and every try comes to an end that the job shows."""
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 
 import pytest
 import trio
@@ -17,6 +17,7 @@ from askd.store.jobs.rows import LONGEST_RETRY_S
 from askd.store.log import ClaimedJob, NewJob, Write
 from tests.fakes.log import FakeStore
 from tests.jobs.test_worker import add_job, make_store
+from tests.jobs.test_worker import work as work_on
 
 TIMEOUT_S = 30.0
 DONE = NothingToDo()
@@ -59,18 +60,12 @@ class Doing(Tries):
         return await self._do(job)
 
 
-@asynccontextmanager
-async def work(
+def work(
     store: FakeStore, tries: Tries, *, delays_s: Sequence[float] = ()
-) -> AsyncIterator[Worker]:
-    """A worker at work until the block ends."""
+) -> AbstractAsyncContextManager[Worker]:
+    """A worker at work on these tries until the block ends."""
     kind = Kind(run=tries.run, timeout_s=TIMEOUT_S, delays_s=delays_s)
-    worker = Worker(store, log=store, kinds={"test": kind}, now=store.now, chance=lambda: 0.5)
-    store.observe = worker.observe
-    async with trio.open_nursery() as nursery:
-        await nursery.start(worker.run)
-        yield worker
-        nursery.cancel_scope.cancel()
+    return work_on(store, {"test": kind})
 
 
 async def test_effect_and_completion_are_one_write(
