@@ -111,6 +111,8 @@ def test_it_says_nothing_of_what_it_looks_for() -> None:
 
 def test_pieces_of_a_file_overlap_by_the_longest_spelling() -> None:
     assert Scrub(["ab", 'a"b']).longest_bytes == max(len(each) for each in spell('a"b'))
+    # Half a character is looked for as a `?`, and written as an escape.
+    assert Scrub(["ab\ud800"]).longest_bytes >= len("ab\\ud800")
 
 
 @given(secrets)

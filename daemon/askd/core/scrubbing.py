@@ -46,9 +46,8 @@ class Scrub:
         plain = "|".join(map(re.escape, spellings))
         self._plain = re.compile(plain)
         self._any = re.compile(f"{re.escape(MARK)}|{plain}")
-        self._bytes = re.compile(
-            b"|".join(re.escape(each.encode("utf-8", "replace")) for each in spellings)
-        )
+        self._encoded = [each.encode("utf-8", "replace") for each in spellings]
+        self._bytes = re.compile(b"|".join(map(re.escape, self._encoded)))
         self._hints = [max(_SURE.findall(text), key=len, default="") for text in self._texts]
         self._token = next((each for each in TOKENS if not self._plain.search(each)), TOKENS[-1])
 
@@ -118,7 +117,7 @@ class Scrub:
     @property
     def longest_bytes(self) -> int:
         """The length of the longest spelling: how much two pieces of a file must overlap."""
-        return max(len(spelled.encode()) for text in self._texts for spelled in spell(text))
+        return max(map(len, self._encoded))
 
 
 def mask(length: int) -> bytes:
