@@ -16,10 +16,9 @@ from askd.core.calibration import (
     encode_rates,
     estimate,
     learn,
-    name_factors,
 )
 from askd.core.items import Blob, Text, UserMessage
-from askd.core.scripts import CLASSES
+from askd.core.scripts import CLASSES, Class
 from askd.core.tokens import NOTHING, Size, measure, measure_request
 from tests.core.vocabularies import (
     SCRIPTS,
@@ -47,6 +46,11 @@ def teach(rates: Rates, size: Size, *reports: float) -> Rates:
         grown = Size(tuple(each * (1 + 0.1 * number) for each in size.tokens_by_class))
         rates = learn(rates, grown, round(report * sum(grown.tokens_by_class)))
     return rates
+
+
+def name_factors(rates: Rates) -> dict[Class, float]:
+    """The factors by the names of their classes."""
+    return dict(zip(CLASSES, rates.factors, strict=True))
 
 
 # ---- it converges --------------------------------------------------------------------

@@ -144,11 +144,6 @@ def learn(rates: Rates, size: Size, reported: int) -> Rates:
     return _move(replace(known, doubt=_DOUBT_AT_FIRST, odd=()), size, reported)
 
 
-def name_factors(rates: Rates) -> dict[Class, float]:
-    """The factors by the names of their classes."""
-    return dict(zip(CLASSES, rates.factors, strict=True))
-
-
 def _expect(size: Size, rates: Rates) -> float:
     return sum(map(float.__mul__, size.tokens_by_class, rates.factors))
 
