@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.client.commands.fake_daemon import NOW
+from tests.client.commands.fake_log import NOW
 
 ENDS = ("completed", "cancelled", "discarded")
 

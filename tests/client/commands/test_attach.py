@@ -16,7 +16,8 @@ from ask.commands.attach import Count
 from ask.commands.calls import PAGE
 from ask.commands.views import ALL
 from tests.client.commands.conftest import Ask, Run
-from tests.client.commands.fake_daemon import FakeDaemon, Refusal
+from tests.client.commands.fake_daemon import FakeDaemon
+from tests.client.commands.fake_log import Refusal
 from tests.client.commands.process import LIMIT_S
 
 

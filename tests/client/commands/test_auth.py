@@ -12,7 +12,8 @@ import pytest
 
 from ask.commands.auth import KEY_LIMIT_BYTES, show_time
 from tests.client.commands.conftest import Ask, Result, Run
-from tests.client.commands.fake_daemon import FakeDaemon, Refusal
+from tests.client.commands.fake_daemon import FakeDaemon
+from tests.client.commands.fake_log import Refusal
 
 KEY = "sk-canary-123"
 

@@ -5,7 +5,8 @@ import pytest
 from ask.commands import calls
 from ask.exits import Failed
 from tests.client.commands.conftest import Ask
-from tests.client.commands.fake_daemon import FakeDaemon, Refusal
+from tests.client.commands.fake_daemon import FakeDaemon
+from tests.client.commands.fake_log import Refusal
 
 
 def test_a_daemon_is_found_only_if_it_listens(daemon: FakeDaemon) -> None:

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from tests.client.commands.conftest import Ask, Result, Run
-from tests.client.commands.fake_daemon import FakeDaemon, Refusal
+from tests.client.commands.fake_daemon import FakeDaemon
+from tests.client.commands.fake_log import Refusal
 from tests.client.commands.process import LIMIT_S
 
 

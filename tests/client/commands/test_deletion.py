@@ -10,7 +10,8 @@ import sys
 import pytest
 
 from tests.client.commands.conftest import Ask, Typed
-from tests.client.commands.fake_daemon import NOW, FakeDaemon
+from tests.client.commands.fake_daemon import FakeDaemon
+from tests.client.commands.fake_log import NOW
 
 
 def test_delete_with_yes(daemon: FakeDaemon, ask: Ask) -> None:

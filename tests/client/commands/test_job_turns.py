@@ -7,7 +7,8 @@ import pytest
 
 from ask.commands import job_turns
 from tests.client.commands.conftest import Ask, Run
-from tests.client.commands.fake_daemon import NOW, FakeDaemon, Refusal
+from tests.client.commands.fake_daemon import FakeDaemon
+from tests.client.commands.fake_log import NOW, Refusal
 from tests.client.commands.job_records import job
 from tests.client.commands.process import LIMIT_S
 from tests.client.test_questions import DETAIL

@@ -3,7 +3,8 @@
 import json
 
 from tests.client.commands.conftest import Ask
-from tests.client.commands.fake_daemon import FakeDaemon, Refusal
+from tests.client.commands.fake_daemon import FakeDaemon
+from tests.client.commands.fake_log import Refusal
 
 
 def test_a_conversation_is_pinned_and_marked(daemon: FakeDaemon, ask: Ask) -> None:

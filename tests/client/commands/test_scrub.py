@@ -11,7 +11,8 @@ import pytest
 from ask.commands import scrub
 from ask.commands.scrub import ELSEWHERE, HELD, STOPPED
 from tests.client.commands.conftest import Ask, Typed
-from tests.client.commands.fake_daemon import FakeDaemon, Refusal
+from tests.client.commands.fake_daemon import FakeDaemon
+from tests.client.commands.fake_log import Refusal
 
 SECRET = "hunter22"
 

@@ -8,7 +8,8 @@ import pytest
 
 from ask import hits
 from tests.client.commands.conftest import Ask
-from tests.client.commands.fake_daemon import NOW, FakeDaemon
+from tests.client.commands.fake_daemon import FakeDaemon
+from tests.client.commands.fake_log import NOW
 from tests.fakes.hits import make_hit as hit
 
 

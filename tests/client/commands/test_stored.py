@@ -9,7 +9,8 @@ import pytest
 from ask.commands import stored
 from ask.paths import Paths
 from tests.client.commands.conftest import Ask
-from tests.client.commands.fake_daemon import FakeDaemon, Refusal
+from tests.client.commands.fake_daemon import FakeDaemon
+from tests.client.commands.fake_log import Refusal
 
 SOUND: dict[str, Any] = {
     "problems": [],

@@ -10,7 +10,8 @@ from pathlib import Path
 from ask.commands import transfers
 from ask.protocol.messages import BLOB_CHUNK_BYTES
 from tests.client.commands.conftest import Ask
-from tests.client.commands.fake_daemon import FakeDaemon, Refusal
+from tests.client.commands.fake_daemon import FakeDaemon
+from tests.client.commands.fake_log import Refusal
 
 FILE = b'{"format":"ask-conversation",\n"events":[]}\n'
 
