@@ -145,16 +145,8 @@ def _carry_out(connection: sqlite3.Connection, conversation_id: str, plan: Plan)
 
 def _write_blobs(connection: sqlite3.Connection, conversation_id: str, plan: Plan) -> None:
     for old, data in plan.blobs.items():
-        new, size = plan.renamed[old]
-        connection.execute(
-            "INSERT INTO blobs (sha256, bytes, data) VALUES (?, ?, ?)"
-            " ON CONFLICT (sha256) DO NOTHING",
-            (new, size, data),
-        )
-        connection.execute(
-            "INSERT INTO blob_uses (conversation_id, sha256) VALUES (?, ?) ON CONFLICT DO NOTHING",
-            (conversation_id, new),
-        )
+        new, _ = plan.renamed[old]
+        blobs.keep_blobs(connection, conversation_id, named=[new], contents={new: data})
         connection.execute(
             "DELETE FROM blob_uses WHERE conversation_id = ? AND sha256 = ?",
             (conversation_id, old),
