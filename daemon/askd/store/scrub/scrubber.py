@@ -188,12 +188,13 @@ def _all_files(places: Places) -> list[Path]:
 def _clean_files(places: Places, scrub: Scrub) -> list[Path]:
     """Scrub what is ours to scrub; answers which files that were."""
     cleaned = []
-    known = _known_rollouts(places)
-    for path in [*find_logs(places.log_file), *_all_files(places)]:
+    logs = find_logs(places.log_file)
+    shared = {*logs, *_known_rollouts(places)}
+    for path in dict.fromkeys([*logs, *_all_files(places)]):
         if not count_in_file(path, scrub):
             continue
         try:
-            if path in find_logs(places.log_file) or path in known:
+            if path in shared:
                 mask_file(path, scrub)  # others are writing to it
             elif path in places.caches:
                 path.unlink(missing_ok=True)
