@@ -18,7 +18,7 @@ from askd.store.checkpoint import wal_size
 from askd.store.database import open_readonly
 from askd.store.recovery.inventory import take_inventory
 from askd.store.recovery.testimony import can_tell
-from askd.store.refusals import storage_failed
+from askd.store.refusals import primary_code, storage_failed
 from askd.store.rollouts.mirror import MirrorStatus
 from askd.store.surveys import Survey
 
@@ -168,7 +168,7 @@ def examine(path: Path, *, limit_s: float) -> Soundness:
         _look(connection, found)
         found.complete = True
     except sqlite3.Error as error:
-        if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_INTERRUPT:
+        if primary_code(error) != sqlite3.SQLITE_INTERRUPT:
             found.problems.append(str(error)[:PROBLEM_LENGTH])
     finally:
         connection.close()
