@@ -339,7 +339,7 @@ async def test_a_write_with_jobs_is_announced_after_its_commit(path: Path) -> No
         before = writer.commits
         await writer.append(Write(conversation_id="c", bodies=[], jobs=[job("j")]))
         assert rung == [before + 1]
-        claimed = await writer.change_jobs(job_rows.claim_job(writer.boot_id))
+        claimed = await writer.apply(job_rows.claim_job(writer.boot_id))
         assert claimed is not None
         assert len(rung) == 1, "a claim is no news for those who claim"
         await writer.append(Write(conversation_id="c", bodies=[], fulfils=claimed.fence))

@@ -137,7 +137,7 @@ class Writer(Log):
         return await self._ask(_Request(change, deletes=True))
 
     async def apply(self, change: Change[T]) -> T:
-        """Commit a change that touches no event; raises `StorageFailed`."""
+        """Commit a change that touches no event; raises what it raises, and `StorageFailed`."""
         return await self._ask(_Request(change))
 
     async def scrub(self, change: Change[T]) -> T:
@@ -155,10 +155,6 @@ class Writer(Log):
     async def mend_search(self) -> None:
         """Have the index of words built anew when nobody waits, or at the next start."""
         await self._ask(_Request(changes.mend_search))
-
-    async def change_jobs(self, change: Change[T]) -> T:
-        """A change to the table of jobs; raises what it raises, and `StorageFailed`."""
-        return await self._ask(_Request(change))
 
     async def ping(self) -> None:
         """A round trip through queue and thread; a disk that refuses is an answer too."""

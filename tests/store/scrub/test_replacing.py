@@ -201,7 +201,7 @@ async def test_where_a_turn_is_at_work_nothing_is_changed(path: Path) -> None:
             await scrub(store, "c", WORD)
         assert await scrub(store, "c", "not in there") == 0
         await store.writer.append(Write(conversation_id="c", bodies=[finish("t")], jobs=[job("j")]))
-        await store.writer.change_jobs(job_rows.claim_job("boot-1"))
+        await store.writer.apply(job_rows.claim_job("boot-1"))
         with pytest.raises(Busy) as caught:
             await scrub(store, "c", WORD)
         assert WORD not in str(caught.value)

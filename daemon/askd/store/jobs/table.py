@@ -1,7 +1,7 @@
 """The table of jobs as the worker asks it: every change goes through the one writer.
 
 Whatever is said of a failure is kept without known credentials: an error may quote
-anything. It decides nothing; what a change does is in `job_rows` and `job_orders`.
+anything. It decides nothing; what a change does is in `rows` and `orders`.
 """
 
 from collections.abc import Callable, Collection
@@ -28,9 +28,7 @@ class JobTable:
 
     async def claim_job(self, *, without: Collection[str] = ()) -> ClaimedJob | None:
         """Make the due job that waited longest this boot's to run; None: none is due."""
-        return await self._writer.change_jobs(
-            job_rows.claim_job(self._writer.boot_id, without=without)
-        )
+        return await self._writer.apply(job_rows.claim_job(self._writer.boot_id, without=without))
 
     async def end_job(
         self,
@@ -45,24 +43,24 @@ class JobTable:
         if hide is not None and error is not None:
             error = hide(error)
         change = job_rows.end_job(fence, state=state, error=error, run_at=run_at)
-        await self._writer.change_jobs(change)
+        await self._writer.apply(change)
 
     async def reset_orphans(self) -> int:
         """Take back the jobs that another boot was running; answers how many."""
-        return await self._writer.change_jobs(job_rows.reset_orphans(self._writer.boot_id))
+        return await self._writer.apply(job_rows.reset_orphans(self._writer.boot_id))
 
     async def find_next_run(self, *, without: Collection[str] = ()) -> float | None:
         """In how many seconds the next waiting job will be due; None: none waits."""
-        return await self._writer.change_jobs(job_orders.find_next_run(without=without))
+        return await self._writer.apply(job_orders.find_next_run(without=without))
 
     async def cancel_job(self, job_id: str) -> JobRow:
         """End a job that is not over; raises `NotFound`, `RequestError`."""
-        return await self._writer.change_jobs(job_orders.cancel_job(job_id))
+        return await self._writer.apply(job_orders.cancel_job(job_id))
 
     async def retry_job(self, job_id: str) -> JobRow:
         """Put a job back, with all its tries; raises `NotFound`, `RequestError`."""
-        return await self._writer.change_jobs(job_orders.retry_job(job_id))
+        return await self._writer.apply(job_orders.retry_job(job_id))
 
     async def remove_old(self) -> int:
         """Remove a batch of jobs that have been over for long; answers how many."""
-        return await self._writer.change_jobs(job_orders.remove_old)
+        return await self._writer.apply(job_orders.remove_old)
