@@ -5,7 +5,7 @@ is compacted; what has to become smaller and cannot be compacted is pruned. It d
 what the next request would hold, and runs nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from askd.core.bounds import Bounds
@@ -21,17 +21,16 @@ from askd.sessions.needs import Means
 from askd.sessions.outputs import list_tools
 from askd.store.log import NewJob
 
-TITLE_ATTEMPTS = 3
-"""A title is worth three tries; without one the listing shows the first words anyway."""
-COMPACT_ATTEMPTS = 2
-"""Then the view is pruned instead."""
-PRUNE_ATTEMPTS = 3
+Relief = Literal["compact", "prune"]
+Work = Literal["title"] | Relief
+
+ATTEMPTS: Mapping[Work, int] = {"title": 3, "compact": 2, "prune": 3}
+"""How often each is tried. Without a title the listing shows the first words anyway; what could
+not be compacted is pruned."""
 
 THRESHOLD = "threshold"
 REQUEST = "request"
 """Why a view is made smaller, as the event says it: by itself, or because somebody asked."""
-
-Relief = Literal["compact", "prune"]
 
 
 def find_jobs(
@@ -47,16 +46,7 @@ def find_jobs(
     ends = any(isinstance(body, TurnFinished) for body in bodies)
     untitled = session.conversation.title is None and not session.ephemeral
     if ends and untitled and means.title_mode() != "off":
-        jobs.append(
-            NewJob(
-                id=means.new_id(),
-                kind="title",
-                unique_key=session.id,
-                arguments={"conversation_id": session.id},
-                run_at=means.now(),
-                max_attempts=TITLE_ATTEMPTS,
-            )
-        )
+        jobs.append(make_job("title", session, None, means))
     if model is not None and (ends or any(isinstance(b, CompletionFinished) for b in bodies)):
         relief = find_relief(session, turn_id, bodies, model=model, means=means)
         jobs += [] if relief is None else [relief]
@@ -117,7 +107,7 @@ def is_due_for_pruning(tokens: int, bounds: Bounds, *, messages: int) -> bool:
 
 
 def make_job(
-    relief: Relief, session: LiveSession, target: str | None, means: Means, **more: str
+    kind: Work, session: LiveSession, target: str | None, means: Means, **more: str
 ) -> NewJob:
     """A job of this kind for a conversation; of each kind there is one at a time.
 
@@ -128,11 +118,11 @@ def make_job(
     about = {} if target is None else {"target": target}
     return NewJob(
         id=means.new_id(),
-        kind=relief,
+        kind=kind,
         unique_key=session.id,
         arguments={"conversation_id": session.id, **about, **more},
         run_at=means.now(),
-        max_attempts=COMPACT_ATTEMPTS if relief == "compact" else PRUNE_ATTEMPTS,
+        max_attempts=ATTEMPTS[kind],
     )
 
 
