@@ -23,6 +23,21 @@ from tests.client.commands.fake_views import FakeViews
 from tests.client.commands.shapes import check_shape
 
 Map = dict[str, Any]
+SOUND: Map = {
+    "problems": [],
+    "strays": 0,
+    "conversations": 2,
+    "records": 9,
+    "unreadable": 0,
+    "lost": 0,
+    "damaged": [],
+    "complete": True,
+    "database_bytes": 45_000,
+    "wal_bytes": 0,
+    "python": "3.11.7",
+    "rollouts": {"directory": "/r", "mirrored": 2, "behind": 0, "trouble": None},
+}
+"""What `daemon/check` finds where all is in order."""
 
 
 class FakeDaemon(FakeFiles, FakeViews, FakeJobs, FakeProviders):
@@ -305,21 +320,7 @@ class FakeDaemon(FakeFiles, FakeViews, FakeJobs, FakeProviders):
         }
 
     def _daemon_check(self, params: Map) -> Map:
-        sound = {
-            "problems": [],
-            "strays": 0,
-            "conversations": 2,
-            "records": 9,
-            "unreadable": 0,
-            "lost": 0,
-            "damaged": [],
-            "complete": True,
-            "database_bytes": 45_000,
-            "wal_bytes": 0,
-            "python": "3.11.7",
-            "rollouts": {"directory": "/r", "mirrored": 2, "behind": 0, "trouble": None},
-        }
-        return {**sound, **self.check}
+        return {**SOUND, **self.check}
 
     def _daemon_stop(self, params: Map) -> Map:
         return {"conversation_id": None}

@@ -9,21 +9,8 @@ import pytest
 from ask.commands import stored
 from ask.paths import Paths
 from tests.client.commands.conftest import Ask
-from tests.client.commands.fake_daemon import FakeDaemon
+from tests.client.commands.fake_daemon import SOUND, FakeDaemon
 from tests.client.commands.fake_log import Refusal
-
-SOUND: dict[str, Any] = {
-    "problems": [],
-    "strays": 0,
-    "conversations": 1,
-    "records": 9,
-    "unreadable": 0,
-    "lost": 0,
-    "damaged": [],
-    "complete": True,
-    "database_bytes": 45_000,
-    "wal_bytes": 0,
-}
 
 
 @pytest.mark.parametrize(
@@ -38,7 +25,7 @@ SOUND: dict[str, Any] = {
     ],
 )
 def test_the_store(found: dict[str, Any], state: str, text: str) -> None:
-    finding = stored.judge_store({**SOUND, **found})
+    finding = stored.judge_store({**SOUND, "conversations": 1, **found})
     assert (finding.check, finding.state) == ("store", state)
     assert finding.text.endswith(text)
     assert bool(finding.hint) == (state != "ok")
