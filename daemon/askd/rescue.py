@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ask.paths import Paths
+from ask.protocol.errors import INTERRUPTED
 from askd.config import read_environment, read_settings
 from askd.core import outcome
 from askd.errors import AskdError, Busy, NotFound
@@ -20,12 +21,12 @@ from askd.store.recovery import room
 from askd.store.recovery.entry import refuse_directory
 from askd.store.recovery.rebuild import Rebuilt, rebuild
 from askd.store.recovery.restore import Restored, find_backup, restore
+from askd.store.refusals import SHORT_ID
 
 SHOWN = 5
 """Of files and names so many are listed; the rest is counted."""
 PROGRESS_S = 0.2
 """Between two signs of life on a terminal."""
-SHORT_ID = 8
 
 
 def run_rebuild(source: str | None, *, looks_only: bool = False) -> int:
@@ -95,9 +96,6 @@ def _run(work: Callable[[Paths, Path], object], *, owns: bool) -> int:
         # It is done; whoever was to hear of it has gone.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return outcome.DONE
-
-
-INTERRUPTED = 130
 
 
 def say(*lines: str) -> None:
