@@ -40,6 +40,14 @@ def read_request(dialect: Dialect, body: bytes) -> list[Seen]:
             return [_read_message(each) for each in parsed["messages"]]
 
 
+def read_sound(dialect: Dialect, body: bytes) -> list[Seen]:
+    """The messages of a request that breaks no rule and holds nothing that cannot be sent."""
+    assert (bad := list(find_bad_text(body))) == [], (dialect, bad)
+    seen = read_request(dialect, body)
+    assert (breaks := list(find_breaks(seen))) == [], (dialect, breaks)
+    return seen
+
+
 def _refuse(constant: str) -> Any:
     raise ValueError(f"{constant} is no JSON")
 

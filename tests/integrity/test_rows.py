@@ -22,7 +22,7 @@ from askd.sessions.targets import Target
 from tests.fakes.chat_answers import Json, error
 from tests.fakes.log import FakeStore
 from tests.integrity.logs import ID, call, output, say, store_with, turn, user
-from tests.integrity.reading import Seen, find_bad_text, find_breaks, read_request
+from tests.integrity.reading import Seen, find_bad_text, find_breaks, read_request, read_sound
 from tests.integrity.wires import DIALECTS, Wires, lay_wires, open_wired
 
 each_dialect = pytest.mark.parametrize("dialect", DIALECTS)
@@ -84,7 +84,7 @@ async def resume(
     assert (await store.load(ID))[: len(before)] == before  # healing never rewrites the log
     sent = Sent(dialect, line.bodies, store)
     for body in sent.bodies:
-        assert [*find_breaks(read_request(dialect, body)), *find_bad_text(body)] == []
+        read_sound(dialect, body)
     return sent
 
 
@@ -486,3 +486,14 @@ def test_helpers_say_what_they_mean() -> None:
     assert list(find_bad_text(b'{"a": "\\u0000"}')) != []
     assert list(find_bad_text(b'{"a": "\xed\xa0\x80"}')) != []
     assert list(find_bad_text(b'{"a": "fine"}')) == []
+
+
+@pytest.mark.parametrize("text", [None, "\x00"])
+def test_a_request_that_is_not_sound_is_found(text: str | None) -> None:
+    def write(content: str | None) -> bytes:
+        messages = [] if content is None else [{"role": "user", "content": content}]
+        return json.dumps({"messages": messages}).encode()
+
+    assert [each.text for each in read_sound("openai-chat", write("hi"))] == ["hi"]
+    with pytest.raises(AssertionError):
+        read_sound("openai-chat", write(text))

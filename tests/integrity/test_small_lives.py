@@ -32,7 +32,7 @@ from tests.fakes.log import FakeStore
 from tests.fakes.long_talks import at_work, settle
 from tests.fakes.sessions import Room
 from tests.integrity.logs import ID, store_with
-from tests.integrity.reading import find_bad_text, find_breaks, read_request
+from tests.integrity.reading import read_request, read_sound
 from tests.integrity.talks import Look, Teller
 from tests.integrity.test_any_log import run
 from tests.integrity.test_lives import check_log
@@ -159,10 +159,7 @@ def check_requests(wires: Wires) -> None:
     assert wires.find_violations() == []
     for dialect, line in wires.lines.items():
         while line.bodies:
-            body = line.bodies.pop()
-            assert list(find_bad_text(body)) == []
-            seen = read_request(dialect, body)
-            assert list(find_breaks(seen)) == [], dialect
+            seen = read_sound(dialect, line.bodies.pop())
             words = "\n\n".join(each.text for each in seen if each.role == "user")
             told = SAID.findall(words)
             assert len(told) == len(set(told)), f"said twice: {told}"
