@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from askd.files import replace_file
+from askd.files import replace_file, sync_file
 
 
 def test_the_new_file_is_private_and_whole(tmp_path: Path) -> None:
@@ -16,6 +16,17 @@ def test_the_new_file_is_private_and_whole(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.parent.stat().st_mode & 0o777 == 0o700
     assert os.listdir(path.parent) == ["b"]
+
+
+def test_a_file_is_synced_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"one")
+    synced: list[os.stat_result] = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(os.fstat(descriptor)))
+    sync_file(path)
+    assert [each.st_ino for each in synced] == [path.stat().st_ino]
+    with pytest.raises(FileNotFoundError):
+        sync_file(tmp_path / "b")
 
 
 def test_a_failed_write_leaves_the_old_file(

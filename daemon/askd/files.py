@@ -32,9 +32,18 @@ def replace_file(path: Path, content: bytes) -> None:
     sync_directory(path.parent)
 
 
+def sync_file(path: Path) -> None:
+    """Make what a file holds durable, whoever wrote it; raises `OSError`."""
+    _sync(path, os.O_RDONLY)
+
+
 def sync_directory(path: Path) -> None:
     """Make the names in a directory durable."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    _sync(path, os.O_RDONLY | os.O_DIRECTORY)
+
+
+def _sync(path: Path, flags: int) -> None:
+    descriptor = os.open(path, flags)
     try:
         os.fsync(descriptor)
     finally:

@@ -5,7 +5,6 @@ counts by the functions that a write uses. Nothing is durable before `close`; a
 file that was not closed is to be thrown away.
 """
 
-import os
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +21,7 @@ from askd.core.events import (
     PromptAccepted,
     Renamed,
 )
+from askd.files import sync_file
 from askd.store.blobs import keep_blobs
 from askd.store.bodies import encode_text
 from askd.store.changes import ROW_COLUMNS, columns_of, read_row, save_events
@@ -176,11 +176,7 @@ class Filling:
         """Make the file whole, on its own, and durable; raises `sqlite3.Error`, `OSError`."""
         self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self._connection.close()
-        descriptor = os.open(self._path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        sync_file(self._path)
 
     def discard(self) -> None:
         """Let go of the file, which is of no use any more."""

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from askd.errors import StorageFailed
-from askd.files import sync_directory
+from askd.files import sync_directory, sync_file
 from askd.store import refusals
 from askd.store.backups import ASIDE, BESIDE, backup_path
 from askd.store.checkpoint import wal_size
@@ -122,8 +122,7 @@ def _give_second_name(database: Path, aside: Path) -> None:
         partial = aside.with_name(f"{aside.name}.partial")
         shutil.copyfile(database, partial)
         shutil.copymode(database, partial)
-        with partial.open("rb") as stream:
-            os.fsync(stream.fileno())
+        sync_file(partial)
         os.rename(partial, aside)
 
 

@@ -15,7 +15,7 @@ from os.path import isdir, isfile, lexists
 from pathlib import Path
 
 from askd.errors import NotFound, RequestError, StorageFailed
-from askd.files import PRIVATE_FILE, sync_directory
+from askd.files import PRIVATE_FILE, sync_directory, sync_file
 from askd.store import refusals
 from askd.store.backups import find_backups
 from askd.store.recovery import placing
@@ -163,8 +163,7 @@ def _examine(new: Path, backup: Path) -> tuple[int, int]:
         if refusals.primary_code(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
             raise _damaged(backup, str(error)) from None
         raise refusals.storage_failed(error, new) from error
-    with new.open("rb") as stream:
-        os.fsync(stream.fileno())
+    sync_file(new)
     return conversations, events
 
 
