@@ -164,8 +164,8 @@ async def build(path: Path) -> None:
         await writer.delete("gone")
 
 
-async def mirror(path: Path, directory: Path, *, told: bool = True) -> dict[str, Path]:
-    """Write every conversation's file, and its row; without `told` our own lines alone."""
+async def mirror(path: Path, directory: Path) -> dict[str, Path]:
+    """Write every conversation's file, and no row; which file is whose."""
     reader = Reader(path)
     found: dict[str, Path] = {}
     try:
@@ -178,6 +178,13 @@ async def mirror(path: Path, directory: Path, *, told: bool = True) -> dict[str,
     finally:
         reader.close()
     return found
+
+
+def note_files(path: Path, files: dict[str, Path]) -> None:
+    """Give files their rows, as of files that tell something."""
+    for id, file in files.items():
+        known = (id, str(file.relative_to(path.parent)))
+        change(path, "INSERT OR REPLACE INTO rollouts VALUES (?, ?, 1, 10)", *known)
 
 
 def encode(conversation_id: str, events: list[Event], blobs: dict[str, bytes]) -> bytes:

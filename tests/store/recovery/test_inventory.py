@@ -21,13 +21,7 @@ async def files(path: Path, rollouts: Path) -> dict[str, Path]:
     """A store whose four files are known."""
     await ruins.build(path)
     files = await ruins.mirror(path, rollouts)
-    for id, file in files.items():
-        ruins.change(
-            path,
-            "INSERT OR REPLACE INTO rollouts VALUES (?, ?, 1, 10)",
-            id,
-            str(file.relative_to(path.parent)),
-        )
+    ruins.note_files(path, files)
     return files
 
 

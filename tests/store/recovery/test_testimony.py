@@ -14,9 +14,7 @@ async def files(path: Path) -> dict[str, Path]:
     """A store whose files are known, and whose second record of a conversation is damaged."""
     await ruins.build(path)
     files = await ruins.mirror(path, path.parent / "rollouts")
-    for id, file in files.items():
-        known = (id, str(file.relative_to(path.parent)))
-        ruins.change(path, "INSERT OR REPLACE INTO rollouts VALUES (?, ?, 1, 10)", *known)
+    ruins.note_files(path, files)
     damage(path)
     return files
 
