@@ -25,7 +25,7 @@ from askd import __version__, room_settings
 from askd.config import Environment, read_environment, read_settings
 from askd.core import outcome
 from askd.core.events import Event
-from askd.errors import AskdError, find_leaves
+from askd.errors import find_known
 from askd.host import Daemon, find_cache, find_places
 from askd.idleness import leave_when_idle
 from askd.jobs.desk import JobDesk
@@ -79,14 +79,13 @@ def run() -> int:
     try:
         return trio.run(serve, environment, secrets)
     except Exception as error:
-        leaves = list(find_leaves(error))
-        known = [each for each in leaves if isinstance(each, AskdError)]
-        if len(known) < len(leaves):
+        known = find_known(error)
+        if known is None:
             # What nobody foresaw is to be seen whole, but for what no log may hold.
             log.critical("askd ends by a fault of its own.", exc_info=error)
             return outcome.FAILED
-        print(f"askd: {secrets.hide(known[0].message)}", file=sys.stderr)
-        return known[0].code
+        print(f"askd: {secrets.hide(known.message)}", file=sys.stderr)
+        return known.code
 
 
 async def serve(environment: Environment, secrets: KnownSecrets) -> int:

@@ -173,3 +173,10 @@ def find_leaves(error: Exception) -> Iterator[Exception]:
             yield from find_leaves(each)
     else:
         yield error
+
+
+def find_known(error: Exception) -> AskdError | None:
+    """What went wrong, without the groups around it; None: something that nobody foresaw."""
+    leaves = list(find_leaves(error))
+    known = [each for each in leaves if isinstance(each, AskdError)]
+    return known[0] if len(known) == len(leaves) else None

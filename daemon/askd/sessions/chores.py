@@ -11,7 +11,7 @@ import trio
 
 from askd.core.events import ViewChanged
 from askd.core.sight import find_sight
-from askd.errors import AskdError, find_leaves
+from askd.errors import AskdError, find_known
 from askd.sessions.compaction import CompactionFailed, Wish, compact
 from askd.sessions.contents import ReadBlob
 from askd.sessions.live import LiveSession
@@ -128,7 +128,7 @@ async def _try(
         else:
             await do_prune(session, job.arguments, means=means)
     except Exception as error:
-        if not all(isinstance(each, AskdError) for each in find_leaves(error)):
+        if find_known(error) is None:
             log.error("Job failed: kind=%s", job.kind, exc_info=error)
         return is_last or (isinstance(error, CompactionFailed) and not error.helps)
     return True

@@ -28,7 +28,7 @@ from askd.errors import (
     RateLimited,
     TooLarge,
     Unavailable,
-    find_leaves,
+    find_known,
 )
 from askd.providers.assemble import Assembler
 from askd.providers.base import Caller, Model, ModelRequest
@@ -141,7 +141,7 @@ class Summarizer:
             try:
                 return await self._complete([*before, *items])
             except Exception as error:
-                fault = _find_fault(error)
+                fault = find_known(error)
                 if fault is None:
                     raise
             if fault.code == OVERFLOW:
@@ -211,10 +211,3 @@ def make_count(means: Means, model: Model) -> Count:
         return estimate(measure(items), rates)
 
     return count
-
-
-def _find_fault(error: Exception) -> AskdError | None:
-    """What went wrong, without the groups around it; None: nothing that was foreseen."""
-    leaves = list(find_leaves(error))
-    known = [each for each in leaves if isinstance(each, AskdError)]
-    return known[0] if len(known) == len(leaves) else None
