@@ -33,7 +33,6 @@ from ask.follow import Follower
 from ask.inputs import Input, attach_mentions, read_inputs, send_parts
 from ask.outputs import check_output, find_code_block, replace_output
 from ask.person import Person
-from ask.protocol.names import CALLER_ENVIRONMENT, SECRET_NAMES
 from ask.render import Screen, show_usage
 from ask.schemas import read_schema, strip_fence
 from ask.signals import TimeIsUp
@@ -240,13 +239,7 @@ def build_params(
         params["busy"] = "fail"
     if wish.ephemeral:
         params["ephemeral"] = True
-    directory = caller.find_directory()
-    if directory is not None:
-        params["cwd"] = directory
-    params["env"] = take(environ, CALLER_ENVIRONMENT)
-    secrets = take(environ, SECRET_NAMES)
-    if secrets:
-        params["secrets"] = secrets
+    params |= caller.describe(environ)
     if terminal is not None:
         params["terminal"] = terminal
     params["follow"] = not wish.detach
@@ -260,11 +253,6 @@ def can_ask(wish: Wish) -> bool:
     return caller.is_interactive() and not wish.as_json and not wish.detach
 
 
-def take(environ: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:
-    """The variables of these names that are set to something."""
-    return {name: environ[name] for name in names if environ.get(name)}
-
-
 # ---- sending it --------------------------------------------------------------------
 
 
@@ -276,7 +264,7 @@ def start_turn(client: Client, params: Map, environ: Mapping[str, str]) -> Map:
         if error.reason != "secrets_needed":
             raise
         names = tuple(str(name) for name in error.data.get("names", ()))
-        found = take(environ, names)
+        found = caller.take(environ, names)
         if not found or found.items() <= params.get("secrets", {}).items():
             raise
         secrets = {**params.get("secrets", {}), **found}
