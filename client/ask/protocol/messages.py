@@ -1084,7 +1084,7 @@ class ProgressNotification:
 
     conversation_id: str
     turn_id: str
-    kind: Literal["model_chosen", "model_loading", "retrying", "waiting", "warning"]
+    kind: Literal["model_chosen", "model_loading", "retrying", "waiting", "warning", "overflow"]
     text: str
 
 
