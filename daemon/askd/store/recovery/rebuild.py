@@ -97,7 +97,14 @@ def rebuild(
             filling = Filling(new, at=at)
             try:
                 _fill(
-                    filling, remains, told, source, database.parent, source == mirror, at, progress
+                    filling,
+                    remains,
+                    told,
+                    source=source,
+                    data=database.parent,
+                    is_mirror=source == mirror,
+                    at=at,
+                    progress=progress,
                 )
                 filling.close()
                 if not remains.faults:
@@ -130,6 +137,7 @@ def _fill(
     filling: Filling,
     remains: Remains,
     told: Rebuilt,
+    *,
     source: Path,
     data: Path,
     is_mirror: bool,
