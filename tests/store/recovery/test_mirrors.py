@@ -120,7 +120,7 @@ def test_lines_of_others_stay_and_bad_ones_are_counted(file: Path) -> None:
     assert (found.bad, found.find_offset()[0]) == (0, 3), "Codex went on with it"
 
 
-def test_whose_a_file_is(file: Path, tmp_path: Path) -> None:
+def test_whose_a_file_is(file: Path) -> None:
     assert find_owner(file) == ID
     lines = CONTENT.splitlines(keepends=True)
     file.write_bytes(b"??\n" + b"".join(lines[1:]))

@@ -139,9 +139,7 @@ async def test_a_disk_that_fails_at_the_end_gets_the_rollouts_back(
     assert (path.parent / "rollouts" / "file").exists()
 
 
-async def test_a_backup_is_a_path_or_a_name(
-    path: Path, backup: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_backup_is_a_path_or_a_name(path: Path, backup: Path) -> None:
     assert find_backup(path, str(backup)) == backup
     assert find_backup(path, backup.name) == backup
     with pytest.raises(NotFound, match=r"There are: ask\.db\.backup-4"):
