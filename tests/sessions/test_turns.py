@@ -212,7 +212,9 @@ async def pin_items(session: LiveSession) -> None:
     await session.append([ItemPinned(item.id) for item in said])
 
 
-async def test_a_conversation_that_outgrew_its_window_names_tokens_window_and_ways_out() -> None:
+async def test_a_conversation_that_outgrew_its_window_names_tokens_window_and_ways_out(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
     models = ScriptedModels(window=1000, reserved=200)
     # Nothing may be made of it but what was said: a person is to decide, and none is there.
     async with open_room(models=models, overflow="ask") as room:
