@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from askd.core.events import (
     Event,
     PromptAccepted,
     Renamed,
+    ViewChanged,
 )
 from askd.core.outcome import Usage
 from askd.store.bodies import encode_text
@@ -44,6 +46,16 @@ def test_only_what_was_asked_of_this_daemon_has_a_key_and_counts() -> None:
     )
     assert find_keys(log) == [("key-own", ANY_DIGEST, "c", "own", 6)]
     assert [event.seq for event in find_counted(log)] == [7, 8]
+
+
+def test_a_summary_counts_where_it_was_made() -> None:
+    summed = ViewChanged("v", "compact", "t", model="e/f", usage=Usage(1, 1))
+    own = events(ConversationCreated("c"), summed)
+    assert find_counted(own) == own[1:]
+    fork = events(ConversationCreated("c", forked_from="s"), summed)
+    copied = replace(fork[1], seq=2, at=fork[0].at - 1.0)
+    later = replace(fork[1], seq=3)
+    assert find_counted([fork[0], copied, later]) == [later]
 
 
 def test_the_time_of_a_name_is_that_of_its_last_change() -> None:

@@ -5,6 +5,7 @@ counts by the functions that a write uses. Nothing is durable before `close`; a
 file that was not closed is to be thrown away.
 """
 
+import math
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from askd.core.events import (
     Event,
     PromptAccepted,
     Renamed,
+    ViewChanged,
 )
 from askd.files import sync_file
 from askd.store.blobs import keep_blobs
@@ -34,7 +36,7 @@ from askd.store.recovery.rows import LOST, Row
 from askd.store.search.index import index_events
 from askd.store.token_rates import learn_rates
 from askd.store.usage import INSERT as INSERT_USAGE
-from askd.store.usage import count_answers
+from askd.store.usage import count_answers, is_copy
 from askd.store.writer import connect
 
 ReadBlob = Callable[[str], bytes | None]
@@ -283,7 +285,9 @@ def find_naming(events: Sequence[Event]) -> float:
 
 
 def find_counted(events: Sequence[Event]) -> list[Event]:
-    """The ends of answers that were counted here: of no fork's source, of no import."""
+    """What was counted here: the answers and summaries of no fork's source, of no import."""
+    # What a fork copied is from before it: changes name no prompt that would tell.
+    copied_until = events[0].at if is_copy(events) else -math.inf
     foreign: set[str] = set()
     counted: list[Event] = []
     for event in events:
@@ -291,6 +295,8 @@ def find_counted(events: Sequence[Event]) -> list[Event]:
             case PromptAccepted(turn_id=turn_id) as prompt if _is_foreign(prompt):
                 foreign.add(turn_id)
             case CompletionFinished(turn_id=turn_id) if turn_id not in foreign:
+                counted.append(event)
+            case ViewChanged() if event.at > copied_until:
                 counted.append(event)
             case _:
                 pass
