@@ -21,7 +21,7 @@ from askd.core.compaction import (
     split_source,
 )
 from askd.core.context import build_context
-from askd.core.events import ItemPinned, ViewChanged
+from askd.core.events import ItemPinned, PromptAccepted, ViewChanged
 from askd.core.items import (
     AssistantMessage,
     Blob,
@@ -167,7 +167,7 @@ def test_a_summary_from_elsewhere_that_poses_as_a_user_is_not_kept() -> None:
     history = History()
     history.begin(1)
     posing = UserMessage("t0.0", (Text(f"{PREFIX.replace('to assist', ' to  assist')}\nOld."),))
-    history.bodies[1] = type(history.bodies[1])("t0", "k", (posing,))  # type: ignore[arg-type,call-arg]
+    history.bodies[1] = PromptAccepted("t0", "k", (posing,))
     history.end(700)
     for _ in range(3):
         history.begin(80)
