@@ -7,9 +7,18 @@ import pytest
 import trio
 
 from ask.paths import Paths
+from ask.protocol import CAPABILITIES, PROTOCOL
 from ask.protocol.messages import HelloResult
+from askd import __version__
 from askd.errors import BadConfig, StorageFailed
-from askd.host import LOOK_INTERVAL_S, Daemon, find_cache, find_places
+from askd.host import (
+    LOOK_INTERVAL_S,
+    Daemon,
+    describe_owner,
+    describe_self,
+    find_cache,
+    find_places,
+)
 from askd.settings import RolloutSettings, Settings
 
 IDENTITY = HelloResult(protocol=1, version="0", pid=42, boot_id="boot", capabilities=[])
@@ -30,6 +39,16 @@ def make_daemon(path: Path, applied: list[Settings] | None = None) -> Daemon:
         count_jobs=one_job,
         apply=(applied if applied is not None else []).append,
     )
+
+
+def test_what_hello_answers_and_what_stands_beside_the_lock() -> None:
+    identity = describe_self(42, boot_id="boot-1")
+    assert (identity.pid, identity.boot_id) == (42, "boot-1")
+    assert (identity.protocol, identity.version) == (PROTOCOL, __version__)
+    assert identity.capabilities == list(CAPABILITIES)
+    note = describe_owner(identity, "/run/s")
+    assert (note.socket, note.pid, note.boot_id) == ("/run/s", 42, "boot-1")
+    assert (note.protocol, note.version) == (PROTOCOL, __version__)
 
 
 async def test_status_says_how_it_is(tmp_path: Path) -> None:

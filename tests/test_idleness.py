@@ -7,7 +7,7 @@ import trio
 from trio.testing import MockClock
 
 from askd import __version__, idleness
-from askd.idleness import IDLE_EXIT_S, IDLE_LOOK_S, leave_when_idle
+from askd.idleness import IDLE_EXIT_S, IDLE_LOOK_S, is_needed, leave_when_idle
 
 
 class Daemon:
@@ -67,3 +67,36 @@ async def test_it_makes_way_for_another_version(
     monkeypatch.setattr(idleness, "find_installed_version", lambda: installed)
     after = await watch(Daemon(), is_activated=False, for_s=60.0)
     assert (after is not None) is leaves
+
+
+class Talk:
+    """A conversation in memory."""
+
+    def __init__(self, *, idle: bool) -> None:
+        self.idle = idle
+
+    def is_idle(self) -> bool:
+        return self.idle
+
+
+@pytest.mark.parametrize(
+    ("clients", "talks", "jobs", "schedules", "needed"),
+    [
+        (0, [], 0, 0, False),
+        (0, [True, True], 0, 0, False),
+        (1, [], 0, 0, True),
+        (0, [True, False], 0, 0, True),
+        (0, [], 1, 0, True),
+        (0, [], 0, 1, True),
+    ],
+)
+async def test_a_client_a_turn_a_job_and_a_schedule_each_need_it(
+    clients: int, talks: list[bool], jobs: int, schedules: int, needed: bool
+) -> None:
+    async def count(number: int) -> int:
+        await trio.lowlevel.checkpoint()
+        return number
+
+    live = [Talk(idle=each) for each in talks]
+    work = [partial(count, jobs), partial(count, schedules)]
+    assert await is_needed(lambda: clients, lambda: live, work) is needed

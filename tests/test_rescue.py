@@ -38,7 +38,7 @@ async def test_rebuild_says_what_it_did(data: Path, capsys: pytest.CaptureFixtur
     first, old, aside = said.out.splitlines()
     assert first.startswith(f"Rebuilt {data / 'ask.db'}: 4 conversations, ")
     assert f"from 4 rollouts in {data / 'rollouts'}." in first
-    assert old == "The old database could be read. Kept from it: 1 terminal and 1 job."
+    assert old == "The old database could be read. Kept from it: 1 terminal, 1 job and 0 schedules."
     assert aside.startswith(f"It is put aside: {data / 'ask.db.backup-before-rebuild-'}")
     assert said.err == ""
     ruins.check(data / "ask.db")
@@ -179,16 +179,16 @@ def test_everything_that_was_lost_is_told() -> None:
     told.trouble, told.aside = "no.", Path("/old")
     assert "could not be read (no)." in "\n".join(tell_rebuilt(told, Path("/d"), Path("/r")))
     told.was_ours = False
-    assert "there is not askd's: terminals and" in "\n".join(
+    assert "there is not askd's: terminals, background jobs and" in "\n".join(
         tell_rebuilt(told, Path("/d"), Path("/r"))
     )
     told.was_empty = True
-    assert "The old database was empty: terminals and" in "\n".join(
+    assert "The old database was empty: terminals, background jobs and" in "\n".join(
         tell_rebuilt(told, Path("/d"), Path("/r"))
     )
     told.aside = None
     assert tell_rebuilt(told, Path("/d"), Path("/r"))[-1] == (
-        "There was no old database: terminals and background jobs are forgotten."
+        "There was no old database: terminals, background jobs and schedules are forgotten."
     )
 
 

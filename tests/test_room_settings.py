@@ -1,11 +1,23 @@
 """Settings become the values that the rooms take, with what is known filled in."""
 
+import json
+from typing import Any, ClassVar
+
 import pytest
 
 from askd.config import parse_settings
 from askd.providers.base import Price
-from askd.room_settings import read_context, read_local, read_models, read_providers
-from askd.sessions.rules import ContextRules, Thresholds
+from askd.room_settings import (
+    configure_models,
+    read_commands,
+    read_context,
+    read_instructions,
+    read_local,
+    read_models,
+    read_providers,
+)
+from askd.sessions.rules import ContextRules, InstructionRules, Thresholds
+from askd.tools.shell import CommandRules
 
 
 def test_a_known_name_needs_no_address() -> None:
@@ -55,8 +67,8 @@ def test_what_is_said_of_a_model() -> None:
 
 
 def test_what_is_said_of_tools_is_not_what_is_believed() -> None:
-    for said in (True, False):
-        found = read_models(parse_settings(f'[models."a/b"]\ntools = {str(said).lower()}', "c"))
+    for said in (True, False, "schema"):
+        found = read_models(parse_settings(f'[models."a/b"]\ntools = {json.dumps(said)}', "c"))
         assert (found["a/b"].tools, found["a/b"].manners.tools) == (said, said)
 
 
@@ -91,6 +103,37 @@ compaction_threshold = 0.7
     )
 
 
+def test_what_projects_may_say() -> None:
+    assert read_instructions(parse_settings("", "c")) == InstructionRules()
+    text = "[instructions]\nenabled = false\nfiles = ['X.md', 'Y.md']\n"
+    assert read_instructions(parse_settings(text, "c")) == InstructionRules(
+        enabled=False, files=("X.md", "Y.md")
+    )
+
+
 def test_the_embedded_model() -> None:
     local = read_local(parse_settings("[local]\ncontext_window = 99\n", "c"))
     assert (local.context_tokens, local.model_path) == (99, None)
+
+
+def test_what_commands_may() -> None:
+    assert read_commands(parse_settings("", "c")) == CommandRules()
+    text = "[tools]\ncommand_timeout_s = 5\nnetwork = true\nwritable = ['/var/x']\n"
+    assert read_commands(parse_settings(text, "c")) == CommandRules(
+        timeout_s=5.0, network=True, writable=("/var/x",)
+    )
+
+
+@pytest.mark.parametrize(("model", "chosen"), [(None, "a/b"), ("c/d", "c/d")])
+def test_the_environments_model_comes_before_the_settings(model: str | None, chosen: str) -> None:
+    class Models:
+        said: ClassVar[dict[str, Any]] = {}
+
+        def configure(self, **said: Any) -> None:
+            self.said.update(said)
+
+    models = Models()
+    settings = parse_settings("default_model = 'a/b'\nlocal_only = true\n", "c")
+    configure_models(models, settings, model=model)  # type: ignore[arg-type]  # all that it calls
+    assert models.said["default_model"] == chosen
+    assert models.said["local_only"] is True

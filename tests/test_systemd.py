@@ -20,6 +20,7 @@ from askd.systemd import (
     feed_watchdog,
     find_activated_socket,
     find_notifier,
+    is_journal,
 )
 
 
@@ -71,6 +72,12 @@ def test_nobody_to_tell_fails_nobody(tmp_path: Path) -> None:
         ({"WATCHDOG_USEC": "3000000", "WATCHDOG_PID": "8"}, None),
         ({"WATCHDOG_USEC": "0"}, None),
         ({"WATCHDOG_USEC": "often"}, None),
+        ({"WATCHDOG_USEC": "-1"}, None),
+        ({"WATCHDOG_USEC": "1"}, None),
+        ({"WATCHDOG_USEC": "1000"}, 0.001),
+        ({"WATCHDOG_USEC": str(2**64 - 1)}, None),
+        ({"WATCHDOG_USEC": "9" * 400}, None),
+        ({"WATCHDOG_USEC": "9" * 5000}, None),
         ({}, None),
     ],
 )
@@ -90,6 +97,16 @@ def test_nonsense_is_refused() -> None:
         find_activated_socket({"LISTEN_PID": "7", "LISTEN_FDS": "some"}, pid=7)
     with pytest.raises(BadActivation, match="not open"):
         find_activated_socket({"LISTEN_PID": "7", "LISTEN_FDS": "5000"}, pid=7)
+
+
+def test_the_journal_is_known_by_device_and_inode(tmp_path: Path) -> None:
+    with (tmp_path / "stream").open("w") as stream:
+        status = os.fstat(stream.fileno())
+        said = {"JOURNAL_STREAM": f"{status.st_dev}:{status.st_ino}"}
+        assert is_journal(said, stream.fileno())
+        assert not is_journal({"JOURNAL_STREAM": f"{status.st_dev}:1"}, stream.fileno())
+        assert not is_journal({}, stream.fileno())
+    assert not is_journal(said, 5000)
 
 
 # Descriptor 3 cannot be chosen in a process that has it already, so a fresh one does this part.
@@ -165,6 +182,7 @@ def test_what_cannot_be_served_is_refused(tmp_path: Path) -> None:
 
 def test_every_variable_of_the_protocol_is_to_be_unset() -> None:
     assert set(VARIABLES) >= {"LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES", "NOTIFY_SOCKET"}
+    assert "JOURNAL_STREAM" in VARIABLES, "a child writes to no journal of ours"
 
 
 async def test_the_watchdog_is_fed_as_long_as_the_disk_answers(

@@ -51,9 +51,17 @@ def _run_fast(arguments: list[str]) -> object:
     from os import environ
 
     if "_ASK_COMPLETE" in environ:
-        return None
+        from ask.completion.answer import answer_shell
+
+        return answer_shell(environ, arguments)
     from ask.fast import argv
 
+    if arguments and arguments[0] == "dial-stdio":
+        from ask.fast.dial import run_dial
+
+        return run_dial(arguments, environ)
+    if environ.get("ASK_HOST"):
+        return None  # another machine's daemon is reached the long way
     as_json = argv.read_status(arguments)
     if as_json is not None:
         from ask.fast import status

@@ -1,4 +1,4 @@
-r"""What a prompt mentions, read from the disk: files, lines of files, directories.
+r"""What a prompt mentions, read: files, lines of files, directories, servers' resources.
 
 Each is read once and named as it was written. A missing file, a device, a binary
 file is refused by name before anything is sent; it decides nothing about what a
@@ -17,6 +17,8 @@ from ask.folders import ENTRIES_LIMIT, TooMany, list_files
 from ask.images import find_image_type
 from ask.inputs import FILES_LIMIT, TEXT, Input, check_text, read_content, show_path, unfit
 from ask.mentions import Found, Kind, Mention, find_mentions
+from ask.references import Reference
+from ask.resources import Resources
 from ask.terminal import strip_controls
 
 DIRECTORY_LIMIT_BYTES = 4 * 1024 * 1024
@@ -29,25 +31,36 @@ _Identity = tuple[int, int, tuple[int, int] | None]
 
 
 def read_mentions(
-    text: str, *, beside: Sequence[str] = (), quiet: bool = False
+    text: str,
+    *,
+    beside: Sequence[str] = (),
+    quiet: bool = False,
+    resources: Resources | None = None,
 ) -> tuple[str, list[Input]]:
     """The words without the `@` of each mention, and what is mentioned, each once.
 
     Args:
         beside: files that are attached anyway, and need not be once more.
-        quiet: do not say what was taken of a directory.
+        quiet: do not say what was taken of a directory, nor what is waited for.
+        resources: what servers offer; the daemon is asked only if the words may mean one.
 
     Raises:
         Failed: one is missing, or cannot be taken.
     """
-    found = find_mentions(text, look)
+    resources = resources or Resources(quiet=quiet)
+    found = find_mentions(text, look, resources.serves)
     if found.missing:
         raise _refuse_missing(found, text)
     if found.misread:
         raise _refuse_lines(found.misread[0])
     reader = _Reader(beside, quiet=quiet)
     for mention in found.mentions:
-        reader.take(mention)
+        if isinstance(mention, Mention):
+            reader.take(mention)
+    # Servers come last: what is wrong with a file is known before anything is asked of them.
+    for reference in dict.fromkeys(each for each in found.mentions if isinstance(each, Reference)):
+        for each in resources.read(reference):
+            reader.add(each)
     for path in dict.fromkeys(found.bare):
         reader.say(f"{path} is a directory; to attach what it holds: @{path}/")
     return found.text, reader.inputs
@@ -92,9 +105,10 @@ class _Reader:
                 raise unfit(f"{show_path(mention.path)} is a directory and has no lines.")
             self._take_directory(mention.path, path)
         elif self._is_new(path, mention.lines):
-            self._add(self._read_file(mention, path))
+            self.add(self._read_file(mention, path))
 
-    def _add(self, read: Input) -> None:
+    def add(self, read: Input) -> None:
+        """Take what has been read."""
         if len(self.inputs) >= FILES_LIMIT:
             raise unfit(f"A prompt takes at most {FILES_LIMIT} files, and more are mentioned.")
         self.inputs.append(read)
@@ -146,7 +160,7 @@ class _Reader:
                 raise unfit(f"{shown} holds more than {limit} MiB of text.", hint=hint)
             if self._is_new(os.path.join(path, each)):
                 taken += 1
-                self._add(Input(content, show_path(os.path.join(written, each)), TEXT))
+                self.add(Input(content, show_path(os.path.join(written, each)), TEXT))
         if not texts:
             raise unfit(f"{shown} holds no text file.")
         left = len(files) - texts

@@ -7,14 +7,14 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from ask.connection import Client
+from ask.connection import Caller
 from ask.protocol.limits import BLOB_CHUNK_BYTES
 
 UPLOAD_LIMIT_S = 60.0
 """For one chunk."""
 
 
-def put_blob(client: Client, content: bytes) -> str:
+def put_blob(client: Caller, content: bytes) -> str:
     """Send content in chunks; its digest."""
     digest = hashlib.sha256(content).hexdigest()
     for offset in range(0, len(content), BLOB_CHUNK_BYTES):
@@ -24,7 +24,7 @@ def put_blob(client: Client, content: bytes) -> str:
     return digest
 
 
-def read_blob(client: Client, sha256: str) -> bytes:
+def read_blob(client: Caller, sha256: str) -> bytes:
     """The whole of a blob, chunk by chunk."""
     content = bytearray()
     while True:
@@ -34,7 +34,7 @@ def read_blob(client: Client, sha256: str) -> bytes:
             return bytes(content)
 
 
-def read_answer(client: Client, event: Mapping[str, Any]) -> Mapping[str, Any]:
+def read_answer(client: Caller, event: Mapping[str, Any]) -> Mapping[str, Any]:
     """The event with those parts of an answer as text that are stored as blobs."""
     item = event.get("item") or {}
     if item.get("type") != "assistant_message":

@@ -6,7 +6,6 @@ and `daemon/drain`, and it prints nothing of what it carries.
 """
 
 import os
-import select
 import socket
 import sys
 import time
@@ -14,11 +13,13 @@ from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ask.answers import Caller, ConnectionLost, RpcError, Silent, unpack
 from ask.exits import Failed
 from ask.fast import caller
-from ask.listener import Listener, NoDaemon, find_listener
+from ask.hosts import find_host
+from ask.listener import NoDaemon, reach
 from ask.paths import Paths
 from ask.protocol import PROTOCOL
 from ask.protocol.frames import (
@@ -29,11 +30,28 @@ from ask.protocol.frames import (
     Response,
     encode_request,
 )
+from ask.streams import find_travel, send_all, wait_readable
+
+__all__ = [
+    "ANSWER_LIMIT_S",
+    "Caller",
+    "Client",
+    "ConnectionLost",
+    "RpcError",
+    "Silent",
+    "connect",
+]
+
+if TYPE_CHECKING:
+    from ask.links import Link
 
 ANSWER_LIMIT_S = 30.0
 """The longest a daemon may take to answer a request that does not wait for a model."""
 GREETING_LIMIT_S = 10.0
 """As long may a daemon take to say hello that must be running already: it does so at once."""
+DYING_LIMIT_S = 2.0
+"""A killed daemon's socket takes connections until the kernel has cleared it away: less time."""
+DYING_PAUSE_S = 0.02
 QUIET_S = 30.0
 """After this long without a notification the daemon is asked whether it still lives."""
 RECEIVE_BYTES = 64 * 1024
@@ -42,35 +60,6 @@ DRAIN_LIMIT_S = 25.0
 
 UNREAD_ID = 0
 """The id of the answer to a message that the daemon could not read: it knows no better one."""
-
-
-class RpcError(Failed):
-    """The daemon refused a request: `code` is an exit code, `data["reason"]` a word."""
-
-    def __init__(self, code: int, message: str, data: dict[str, Any] | None = None) -> None:
-        super().__init__(code, message, data=data)
-
-    @property
-    def reason(self) -> str:
-        """The word for programs, as in `ask.protocol.errors.REASONS`."""
-        return str(self.data.get("reason", "internal"))
-
-
-class ConnectionLost(NoDaemon):
-    """The daemon went away in the middle; connecting again may help."""
-
-    def __init__(self, message: str = "The connection to the daemon was lost.") -> None:
-        super().__init__(message, hint="See what happened: ask daemon logs")
-
-
-class Silent(ConnectionLost):
-    """It is there and takes what is sent, and nothing comes back: stopped, or very busy."""
-
-    def __init__(self, pid: object = None) -> None:
-        known = "" if pid is None else f" (pid {pid})"
-        super().__init__(f"The daemon{known} is running, and does not answer.")
-        if pid is not None:
-            self.hint = f"See what it does: ask daemon logs; or end it: kill -KILL {pid}"
 
 
 def connect(environ: Mapping[str, str] | None = None, *, start: bool = True) -> "Client":
@@ -85,42 +74,68 @@ class Client:
         hello: what the daemon answered to `hello`.
     """
 
-    def __init__(self, stream: socket.socket) -> None:
+    def __init__(self, stream: socket.socket, link: "Link | None" = None) -> None:
         self._stream = stream
+        self._link = link
         self._stream.settimeout(ANSWER_LIMIT_S)
         self._reader = FrameReader()
         self._last_id = 0
+        self._travel_s = 0.0
         self._answers: dict[int, Response] = {}
         self._notifications: deque[tuple[str, dict[str, Any]]] = deque()
         self.hello: dict[str, Any] = {}
 
     @classmethod
-    def connect(cls, environ: Mapping[str, str] | None = None, *, start: bool = True) -> "Client":
+    def connect(
+        cls,
+        environ: Mapping[str, str] | None = None,
+        *,
+        start: bool = True,
+        batch: bool = False,
+        about: Mapping[str, Any] | None = None,
+    ) -> "Client":
         """Connect and say hello.
+
+        Args:
+            batch: nobody is asked for a password on the way to another machine.
+            about: what is to be said in the hello of this program.
 
         Raises:
             NoDaemon: none runs and `start` is false, it did not start, or it is
                 another user's or speaks a newer protocol.
+            Unreachable: the other machine that `ASK_HOST` names cannot be reached.
         """
         environ = os.environ if environ is None else environ
+        host = find_host(environ)
+        if host is not None:
+            from ask.links import dial  # only for other machines
+
+            return cls._greet_far(dial(host, environ, start=start, batch=batch), environ, about)
         paths = Paths.of(environ)
         # One that systemd, or another client, is just starting has its socket before it answers.
         limit_s = ANSWER_LIMIT_S if start else GREETING_LIMIT_S
         stale: str | None = None
         replaced = False
+        dying_until = time.monotonic() + DYING_LIMIT_S
         while True:
-            stream, place = _reach(paths, environ, start=start, stale=stale)
+            stream, place = reach(paths, environ, start=start, stale=stale)
             client = cls(stream)
             try:
-                if client.greet(environ, limit_s=limit_s):
+                if client.greet(environ, limit_s=limit_s, about=about):
                     return client
                 if replaced:
-                    raise NoDaemon("A daemon of another protocol could not be replaced.")
+                    hint = "If systemd starts it, tell it of this ask: ask daemon install"
+                    raise NoDaemon("A daemon of another protocol could not be replaced.", hint=hint)
                 client._drain()
                 replaced = True
             except Silent:
                 client.close()
                 raise Silent((paths.read_owner() or {}).get("pid")) from None
+            except ConnectionLost:
+                client.close()
+                if client.hello or time.monotonic() > dying_until:
+                    raise
+                time.sleep(DYING_PAUSE_S)  # it died before it said a word: its successor may
             except RpcError as error:
                 client.close()
                 noted = place != str(paths.sockets[0]) and stale is None
@@ -132,10 +147,33 @@ class Client:
                 raise
             client.close()
 
-    def greet(self, environ: Mapping[str, str], *, limit_s: float = ANSWER_LIMIT_S) -> bool:
-        """Say hello; false: the daemon speaks an older protocol and should be replaced."""
+    @classmethod
+    def _greet_far(
+        cls, link: "Link", environ: Mapping[str, str], about: Mapping[str, Any] | None
+    ) -> "Client":
+        client = cls(link.stream, link)
         try:
-            self.hello = self.call("hello", caller.introduce(environ), limit_s=limit_s)
+            if not client.greet(environ, about=about):
+                raise link.explain_protocol(client.hello)
+        except BaseException:
+            client.close()
+            raise
+        return client
+
+    def greet(
+        self,
+        environ: Mapping[str, str],
+        *,
+        limit_s: float = ANSWER_LIMIT_S,
+        about: Mapping[str, Any] | None = None,
+    ) -> bool:
+        """Say hello; false: the daemon speaks an older protocol and should be replaced."""
+        said = {**caller.introduce(environ), **(about or {})}
+        try:
+            greeting = self.send("hello", said)
+            if self._link is not None:
+                self._link.wait_open()
+            self.hello = self.wait(greeting, limit_s=limit_s)
         except RpcError as error:
             if error.reason != "wrong_protocol":
                 raise
@@ -171,28 +209,39 @@ class Client:
             raise Failed(2, f"The request is too large: {error}.") from None
         except OverflowError:
             raise Failed(2, "The request holds a whole number beyond 64 bits.") from None
+        self._travel_s = find_travel(len(frame)) if self._link is not None else 0.0
         try:
-            self._stream.sendall(frame)
+            send_all(self._stream, frame)
         except OSError as error:
             self._find_refusal()
-            raise ConnectionLost() from error
+            raise self._explain_loss() from error
         return self._last_id
 
     def _find_refusal(self) -> None:
         """It may have said why, before it left, what it read of a message makes no sense."""
-        with suppress(ConnectionLost):
+        with suppress(NoDaemon):
             while UNREAD_ID not in self._answers and self._read(0.0):
                 pass
         if UNREAD_ID in self._answers:
-            _unpack(self._answers.pop(UNREAD_ID))
+            unpack(self._answers.pop(UNREAD_ID))
 
     def wait(self, request: int, *, limit_s: float = ANSWER_LIMIT_S) -> dict[str, Any]:
         """Wait for the answer to an earlier `send`."""
-        deadline = time.monotonic() + limit_s
+        deadline = time.monotonic() + limit_s + self._travel_s
         while request not in self._answers and UNREAD_ID not in self._answers:
             if not self._read(deadline - time.monotonic()):
+                if self._link is not None:
+                    self._link.cut()  # the way is dead, and ssh has not noticed
+                    if not self.hello and self._reader.unfinished:
+                        raise self._link.explain_noise()
                 raise Silent
-        return _unpack(self._answers.pop(request if request in self._answers else UNREAD_ID))
+            if self._link is not None:  # slow, and not silent: the answer is behind what comes
+                deadline = max(deadline, time.monotonic() + min(limit_s, ANSWER_LIMIT_S))
+        return unpack(self._answers.pop(request if request in self._answers else UNREAD_ID))
+
+    def find_answer(self, request: int) -> dict[str, Any] | None:
+        """The answer to an earlier `send` if it has come; raise `RpcError` if it is a refusal."""
+        return unpack(self._answers.pop(request)) if request in self._answers else None
 
     def receive(self) -> tuple[str, dict[str, Any]]:
         """The next notification `(method, params)`, however long it takes.
@@ -205,28 +254,48 @@ class Client:
                 return found
 
     def poll(
-        self, limit_s: float | None, *, wake: int | None = None, typed: int | None = None
+        self,
+        limit_s: float | None,
+        *,
+        wake: int | None = None,
+        typed: int | None = None,
+        heed_answers: bool = False,
     ) -> tuple[str, dict[str, Any]] | None:
         """The next notification, or None after `limit_s` or when something else can be read.
 
         `limit_s` None: as long as the daemon lives, which is asked when it is quiet.
         `wake` is a file descriptor, as of `signal.set_wakeup_fd`, `typed` one that a person
-        types to; they are not read.
+        types to; they are not read. `heed_answers`: what `find_answer` finds is something, too.
         """
         deadline = None if limit_s is None else time.monotonic() + limit_s
         while not self._notifications:
             left = QUIET_S if deadline is None else min(QUIET_S, deadline - time.monotonic())
             if self._read(left, wake, typed):
+                if heed_answers and self._answers:
+                    return None
                 continue
-            if _wait_readable(0.0, wake, typed):
+            if wait_readable(0.0, wake, typed):
                 return None
             if deadline is not None and time.monotonic() >= deadline:
                 return None
             self.call("daemon/status")
         return self._notifications.popleft()
 
+    def _explain_loss(self) -> NoDaemon:
+        """What is raised when nothing comes any more: with a link, why, in the words of `ssh`."""
+        if self._link is None:
+            return ConnectionLost()
+        why = self._link.explain()
+        if not self.hello:
+            return why  # there has been no daemon yet
+        lost = ConnectionLost(f"The connection was lost. {why.message}")
+        lost.hint = why.hint
+        return lost
+
     def close(self) -> None:
         """Close the connection; turns go on."""
+        if self._link is not None:
+            self._link.close()
         self._stream.close()
 
     def __enter__(self) -> "Client":
@@ -242,17 +311,21 @@ class Client:
 
     def _read(self, limit_s: float, *wakes: int | None) -> bool:
         """Take in what has come within `limit_s`; false: nothing, or woken."""
-        if self._stream.fileno() not in _wait_readable(limit_s, self._stream.fileno(), *wakes):
+        if self._stream.fileno() not in wait_readable(limit_s, self._stream.fileno(), *wakes):
             return False
         try:
             data = self._stream.recv(RECEIVE_BYTES)
         except OSError as error:
-            raise ConnectionLost() from error
+            raise self._explain_loss() from error
         if not data:
-            raise ConnectionLost()
+            raise self._explain_loss()
         try:
+            if self._link is not None and not self.hello:
+                self._link.hear(data)
             messages = self._reader.feed(data)
         except BadFrame as error:
+            if self._link is not None and not self.hello:
+                raise self._link.explain_noise() from None
             raise ConnectionLost(f"The daemon sent what is no message: {error}.") from None
         for message in messages:
             if isinstance(message, Response):
@@ -273,40 +346,3 @@ class Client:
         except ConnectionLost:
             return
         raise NoDaemon("The older daemon does not end.", hint="Stop it: ask daemon stop")
-
-
-def _wait_readable(limit_s: float, *descriptors: int | None) -> list[int]:
-    """Which of these can be read (or are closed), after at most `limit_s`; None is none."""
-    waiting = select.poll()  # unlike select, it takes descriptors beyond 1023
-    for each in descriptors:
-        if each is not None:
-            waiting.register(each, select.POLLIN)
-    return [ready for ready, _ in waiting.poll(max(limit_s, 0.0) * 1000)]
-
-
-def _reach(paths: Paths, environ: Mapping[str, str], *, start: bool, stale: str | None) -> Listener:
-    found = find_listener(paths, stale=stale)
-    if found is not None:
-        return found
-    if not start:
-        raise NoDaemon("No daemon is running.", hint="Start it: ask daemon start")
-    from ask.spawn import start_daemon  # only where there is none
-
-    return start_daemon(paths, environ, stale=stale)
-
-
-def _unpack(answer: Response) -> dict[str, Any]:
-    """What was answered; raises `RpcError` for a refusal."""
-    error = answer.error
-    if error is not None:
-        data = error.get("data")
-        raise RpcError(
-            _code_of(error.get("code")),
-            str(error.get("message", "The daemon refused.")),
-            data if isinstance(data, dict) else None,
-        )
-    return answer.result if isinstance(answer.result, dict) else {}
-
-
-def _code_of(value: object) -> int:
-    return value if isinstance(value, int) and 0 < value < 256 else 1

@@ -14,8 +14,11 @@ import click
 from ask.connection import Client, ConnectionLost, RpcError
 from ask.exits import NO_DAEMON, Failed
 from ask.fast.caller import queued
+from ask.listener import Unreachable
+from ask.patience import Patience
 from ask.render import Screen
 from ask.signals import limit_time
+from ask.terminal import strip_controls
 
 RETRY_LIMIT_S = 30.0
 """A daemon that restarts is looked for this long."""
@@ -51,6 +54,8 @@ def leave_prompt(
         )
     if accepted.get("position"):
         screen.say(queued(accepted["position"]).rstrip())
+    if accepted.get("warning") is not None:
+        screen.say(strip_controls(accepted["warning"]))
     click.echo(json.dumps(accepted) if as_json else accepted["job_id"])
     screen.say(accepted["conversation_id"][:8])
 
@@ -58,14 +63,17 @@ def leave_prompt(
 def _send(
     connect: Callable[[], Client], start: Callable[[Client], dict[str, Any]]
 ) -> dict[str, Any]:
-    until = time.monotonic() + RETRY_LIMIT_S
+    patience = Patience(RETRY_LIMIT_S, RETRY_PAUSE_S)
+    sent = False
     while True:
         try:
             with connect() as client:
+                sent = True
                 return start(client)
-        except (ConnectionLost, RpcError) as error:
+        except (ConnectionLost, RpcError, Unreachable) as error:
             if isinstance(error, RpcError) and error.reason != "draining":
                 raise
-            if time.monotonic() > until:
-                raise
-        time.sleep(RETRY_PAUSE_S)
+            if isinstance(error, Unreachable) and not sent:
+                raise  # there has been no connection yet
+            pause_s = patience.find_pause(error)
+        time.sleep(pause_s)

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ask.exits import Failed
+
 Map = Mapping[str, Any]
 
 
@@ -18,6 +20,33 @@ class News:
 
     method: str
     fields: Map
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What is new in the conversation, in its order."""
+
+    news: list[News]
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The connection is gone, and looked for again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """There is a connection again, and nothing was missed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """There will be none any more, or nothing to follow."""
+
+    error: Failed
+
+
+Report = Heard | Lost | Found | Gone
 
 
 class Missed(Exception):

@@ -15,15 +15,19 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
+from ask.asides import Asides
 from ask.blobs import read_answer
 from ask.connection import Client, ConnectionLost, RpcError
 from ask.endings import End, end_unsaved, judge_end
 from ask.exits import INTERRUPTED, TERMINATED, Failed
 from ask.fast.caller import queued
-from ask.fast.run import DETACHED, GRACE_S, STOP_AFTER_S, Answer, Carried
-from ask.listener import NoDaemon
+from ask.fast.codec import Answer
+from ask.fast.run import DETACHED, GRACE_S, STOP_AFTER_S, Carried
+from ask.listener import NoDaemon, Unreachable
+from ask.patience import Patience
 from ask.person import Person
 from ask.render import Screen
+from ask.said import Said
 from ask.signals import TimeIsUp, catch_signals, limit_time
 
 RECONNECT_LIMIT_S = 30.0
@@ -55,13 +59,16 @@ class Follower:
     durable: bool = True
     person: Person | None = None
     _client: Client | None = None
-    _texts: dict[str, str] = field(default_factory=dict)
-    _reasoned: dict[str, int] = field(default_factory=dict)
+    _said: Said = field(default_factory=Said)
     _signals: list[int] = field(default_factory=list)
-    _news: list[str] = field(default_factory=list)
+    _asides: Asides = field(init=False)
     _sent: bool = False
+    _looking: bool = False
     _late: float | None = None
     _left: End | None = None
+
+    def __post_init__(self) -> None:
+        self._asides = Asides(self.screen, as_json=self.as_json, silent=self.silent)
 
     def run(self) -> End:
         """Follow the turn to its end.
@@ -84,13 +91,16 @@ class Follower:
                 with limit_time(last, _NOT_ENDED):
                     if begun and not self._is_over():
                         self._resume()
+                    self._let_go()
                     while not self._is_over() and self._left is None:
                         self._step(wake)
-                self._tell_news(at_end=True)
+                self._asides.tell(self.answer, at_end=True)
         finally:
+            self._let_go()
             self.screen.end_side()
-            if self._client is not None:
-                self._client.close()
+            if self.person is not None:
+                self.person.leave()
+            self._close()
         return self._left or self._end()
 
     @property
@@ -106,15 +116,15 @@ class Follower:
 
     def _begin(self) -> None:
         """Send the prompt; again if the connection is lost before the answer."""
-        deadline = time.monotonic() + RECONNECT_LIMIT_S
+        patience = Patience(RECONNECT_LIMIT_S, RECONNECT_PAUSE_S)
         while True:
             try:
                 self._client = self.connect()
                 self._sent = True
                 accepted = self.start(self._client)
                 break
-            except (ConnectionLost, RpcError) as error:
-                self._retry(error, deadline)
+            except (ConnectionLost, RpcError, Unreachable) as error:
+                self._retry(error, patience)
         self.carried.answer = Answer(accepted)
         self.screen.say_verbosely(
             f"turn {accepted['turn_id']} of conversation {accepted['conversation_id']}"
@@ -126,33 +136,43 @@ class Follower:
 
     def _resume(self) -> None:
         """Connect again, repeat the key, and subscribe from where we are."""
-        deadline = time.monotonic() + RECONNECT_LIMIT_S
+        patience = Patience(RECONNECT_LIMIT_S, RECONNECT_PAUSE_S)
+        self._sent = self._looking = True
         while True:
-            if self._client is not None:
-                self._client.close()
+            self._close()
             try:
                 self._client = self.connect()
                 if self.durable:
                     self.start(self._client)
                 self._subscribe(self._client)
                 break
-            except (ConnectionLost, RpcError) as error:
-                self._retry(error, deadline)
+            except (ConnectionLost, RpcError, Unreachable) as error:
+                self._retry(error, patience)
+        self._looking = False
         if (self.carried.interrupted or self._late is not None) and not self._is_over():
             self._stop()
 
-    def _retry(self, error: Failed, deadline: float) -> None:
-        """Wait a moment if connecting again may help; raise what cannot be helped."""
+    def _close(self) -> None:
         if self._client is not None:
             self._client.close()
+
+    def _let_go(self) -> None:
+        """The short way's connection stood for its person until there was this one."""
+        if self.carried.held is not None:
+            os.close(self.carried.held)
+            self.carried.held = None
+
+    def _retry(self, error: Failed, patience: Patience) -> None:
+        """Wait a moment if connecting again may help; raise what cannot be helped."""
+        self._close()
         if isinstance(error, RpcError) and error.reason != "draining":
             if self.durable or error.reason != "conversation_not_found":
                 raise error
             raise NoDaemon("The daemon ended, and the ephemeral conversation with it.") from None
-        if time.monotonic() > deadline:
-            raise error
+        if isinstance(error, Unreachable) and not self._sent:
+            raise error  # there has been no connection yet
         self.screen.say_verbosely("the connection was lost, connecting again")
-        time.sleep(RECONNECT_PAUSE_S)
+        time.sleep(patience.find_pause(error))
 
     def _subscribe(self, client: Client) -> None:
         after = self.answer.seq
@@ -219,23 +239,10 @@ class Follower:
             self._record({"type": "turn_unsaved", **params})
         elif method == "progress":
             self._record({"type": "progress", **params})
-            waits = params.get("kind") in ("model_loading", "waiting") and not self.as_json
-            (self.screen.wait if waits else self.screen.say)(str(params.get("text", "")))
+            self._asides.take_progress(params)
         elif method == "compaction":
             self._record({"type": "compaction", **params})
-            self._news.append(str(params.get("text", "")))
-            self._tell_news()
-
-    def _tell_news(self, *, at_end: bool = False) -> None:
-        """What happened beside the turn, for a terminal, and never in the middle of a line."""
-        is_open = self.answer.line_open and not (self.silent or self.as_json)
-        if not self._news or (is_open and not at_end):
-            return
-        if is_open and self.screen.break_answer():
-            self.answer.line_open = False
-        for text in self._news:
-            self.screen.tell(text)
-        self._news.clear()
+            self._asides.take_change(str(params.get("text", "")), answer)
 
     def _take_delta(self, delta: Mapping[str, Any]) -> None:
         answer = self.answer
@@ -249,11 +256,9 @@ class Follower:
 
     def _take_thought(self, item_id: str, offset: int, text: str) -> str:
         """What is new of an item's reasoning, shown where that is shown."""
-        known = self._reasoned.get(item_id, 0)
-        if not offset <= known < offset + len(text):
+        if self.answer.waits is not None:
             return ""
-        self._reasoned[item_id] = offset + len(text)
-        new = text[known - offset :]
+        new = self._said.take_thought(item_id, offset, text)
         line_open = self.answer.line_open and not self.silent
         if not self.as_json and self.screen.show_reasoning(new, line_open=line_open):
             self.answer.line_open = False
@@ -272,13 +277,10 @@ class Follower:
             self._take_thought(str(item["id"]), 0, thoughts)
         text = self.answer.read_event(event)
         self._record(event)
-        if says:
-            self._texts[str(item["id"])] = "".join(p.get("text", "") for p in item["parts"])
-        elif event["type"] == "turn_started":
-            self._texts.clear()
-            self._reasoned.clear()
+        self._said.take_event(event)
         if not self.as_json and not self.silent:
             self.screen.show(text)
+        self._asides.take_event(event, self.answer)
 
     def _record(self, record: Mapping[str, Any]) -> None:
         if self.as_json:
@@ -287,12 +289,11 @@ class Follower:
     # ---- how it ends ---------------------------------------------------------------
 
     def _end(self) -> End:
-        text = next((each for each in reversed(self._texts.values()) if each), "")
         if self.carried.unsaved is not None:
-            return end_unsaved(self.carried.unsaved, text)
+            return end_unsaved(self.carried.unsaved, self._said.answer)
         return judge_end(
             self.answer.ended or {},
-            text,
+            self._said.answer,
             interrupted=self.carried.interrupted,
             late=self._late is not None,
         )
@@ -309,16 +310,14 @@ class Follower:
     def _stop(self) -> None:
         """Interrupt the turn; one that is still queued is withdrawn by that."""
         assert self._client is not None
-        reference = {
-            "conversation_id": self.answer.conversation_id,
-            "turn_id": self.answer.turn_id,
-        }
+        answer = self.answer
+        reference = {"conversation_id": answer.conversation_id, "turn_id": answer.turn_id}
         with suppress(ConnectionLost, RpcError):  # the next read finds out, and it is sent again
             self._client.send("turn/interrupt", reference)
 
     def _note_signal(self, number: int, frame: FrameType | None) -> None:
         carried = self.carried
-        if carried.answer is not None:
+        if carried.answer is not None and not self._looking:
             self._signals.append(number)
         elif number == signal.SIGINT and self._sent and not carried.interrupted:
             carried.interrupted = True  # it is stopped as soon as it is accepted

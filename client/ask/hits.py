@@ -8,7 +8,7 @@ and what its neighbours need, and no `typing`.
 import time
 
 from ask.graphemes import find_width, fit
-from ask.terminal import ControlFilter, strip_controls
+from ask.terminal import ControlFilter, flatten
 
 TYPE_CHECKING = False  # what mypy believes of the name; importing `typing` would cost 2 ms
 if TYPE_CHECKING:
@@ -39,6 +39,11 @@ def say_more(limit: int) -> str:
     return f"There is more: -n {2 * limit} shows twice as much."
 
 
+def is_styled(environ: "Mapping[str, str]") -> bool:
+    """Whether a terminal shows words in bold, and its owner wants it to."""
+    return not environ.get("NO_COLOR") and environ.get("TERM", "dumb") != "dumb"
+
+
 def lay_out_hits(
     hits: "Sequence[Mapping[str, Any]]", columns: int | None, *, styled: bool
 ) -> "list[str]":
@@ -47,7 +52,7 @@ def lay_out_hits(
     for hit in hits:
         at = time.strftime("%Y-%m-%d %H:%M", time.localtime(hit["at"]))
         id, tail = str(hit["conversation_id"])[:SHORT_ID], f"{at}  {hit['role']}"
-        name = " ".join(strip_controls(name_conversation(hit)).split())
+        name = flatten(name_conversation(hit))
         width = max(NAME_COLUMNS, find_width(name))
         if columns is not None:
             rest = find_width(f"{id}    {tail}")

@@ -5,12 +5,12 @@ told by their content; anything else is refused with a sentence, never guessed a
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ask.blobs import put_blob
-from ask.connection import Client
+from ask.connection import Caller
 from ask.exits import USAGE, Failed
 from ask.fast import caller
 from ask.fast.argv import may_mention
@@ -98,18 +98,29 @@ def read_inputs(
 
 
 def attach_mentions(
-    text: str, *, beside: Sequence[str] = (), quiet: bool = False
+    text: str,
+    *,
+    beside: Sequence[str] = (),
+    quiet: bool = False,
+    environ: Mapping[str, str] | None = None,
+    deadline: float | None = None,
 ) -> tuple[str, list[Input]]:
     """The words that a person typed, and what they mention (`ask.attachments`).
 
+    Args:
+        environ: where the daemon is looked for, if a server's resource may be mentioned.
+        deadline: until when that may take, in monotonic seconds.
+
     Raises:
-        Failed: a file that is mentioned is missing, or cannot be taken.
+        Failed: what is mentioned is missing, or cannot be taken.
     """
     if not may_mention(text):
         return text, []
     from ask.attachments import read_mentions
+    from ask.resources import Resources
 
-    return read_mentions(text, beside=beside, quiet=quiet)
+    resources = Resources(environ, deadline=deadline, quiet=quiet)
+    return read_mentions(text, beside=beside, quiet=quiet, resources=resources)
 
 
 def read_stdin(carried: Carried, *, quiet: bool) -> bytes:
@@ -214,7 +225,7 @@ def check_text(content: bytes, name: str) -> bytes:
     return content
 
 
-def send_parts(client: Client, inputs: Sequence[Input]) -> list[dict[str, Any]]:
+def send_parts(client: Caller, inputs: Sequence[Input]) -> list[dict[str, Any]]:
     """The parts of the prompt; large ones have been sent as blobs when this returns."""
     parts: list[dict[str, Any]] = []
     room = INLINE_TOTAL_BYTES

@@ -1,12 +1,14 @@
 """Where a daemon listens: the best socket, else the one that the owner's note names.
 
-It connects, makes sure that the other side is this user's, and says no word.
+It connects, makes sure that the other side is this user's, and says no word. Where nobody
+listens it can have a daemon started (`ask.spawn`).
 """
 
 import os
 import socket
 import struct
 import time
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from ask.exits import NO_DAEMON, Failed
@@ -25,11 +27,52 @@ class NoDaemon(Failed):
         super().__init__(code, message, hint=hint, data={"reason": "no_daemon"})
 
 
+NOT_RUNNING = "No daemon is running."
+
+
+class Unreachable(NoDaemon):
+    """The daemon of another machine cannot be had.
+
+    Attributes:
+        lasting: trying again in a moment will not help.
+        absent: the machine was reached, no daemon runs there, and none was to be started.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str | None = None,
+        code: int = NO_DAEMON,
+        lasting: bool = True,
+        absent: bool = False,
+    ) -> None:
+        super().__init__(message, hint=hint, code=code)
+        self.lasting = lasting
+        self.absent = absent
+
+
 class Listener(NamedTuple):
     """A daemon that has been reached: the connection to it, and by which path."""
 
     stream: socket.socket
     place: str
+
+
+def reach(paths: Paths, environ: Mapping[str, str], *, start: bool, stale: str | None) -> Listener:
+    """As `find_listener`, but where it finds nobody a daemon is started, or none is had.
+
+    Raises:
+        NoDaemon: none runs and `start` is false, or it did not start.
+    """
+    found = find_listener(paths, stale=stale)
+    if found is not None:
+        return found
+    if not start:
+        raise NoDaemon(NOT_RUNNING, hint="Start it: ask daemon start")
+    from ask.spawn import start_daemon  # only where there is none
+
+    return start_daemon(paths, environ, stale=stale)
 
 
 def find_listener(paths: Paths, *, stale: str | None = None) -> Listener | None:

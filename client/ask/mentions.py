@@ -1,8 +1,9 @@
 r"""Mentions in a prompt: which `@path` means a file, and the words without the `@`.
 
-Pure: whether a path exists is asked of the caller. An `@` that names nothing and
-looks like no path is left alone (`@user`, `@app.get`, `@scope/pkg`), and so is all
-code between backticks. It opens no file; `ask.attachments` reads what is mentioned.
+Pure: whether a path exists, or a server that `@server:uri` names, is asked of the caller.
+An `@` that names nothing and looks like no path is left alone (`@user`, `@app.get`,
+`@scope/pkg`), and so is all code between backticks. It opens no file; `ask.attachments`
+reads what is mentioned.
 """
 
 import re
@@ -13,10 +14,13 @@ from itertools import accumulate, islice
 from typing import Literal
 
 from ask.fast.argv import can_begin
+from ask.references import Reference, read_reference
 
 Kind = Literal["file", "directory"]
 Look = Callable[[str], Kind | None]
 """What is at a path: a directory, something else, nothing."""
+Serves = Callable[[str], bool]
+"""Whether a server of tools has this name."""
 
 RUN_LIMIT = 4096
 """Characters that are looked at behind one `@`: the system takes no longer path."""
@@ -72,7 +76,7 @@ class Found:
     """
 
     text: str
-    mentions: tuple[Mention, ...] = ()
+    mentions: tuple[Mention | Reference, ...] = ()
     missing: tuple[str, ...] = ()
     bare: tuple[str, ...] = ()
     misread: tuple[str, ...] = ()
@@ -84,15 +88,19 @@ class _Reading:
     """What follows one `@`, up to where it ends."""
 
     end: int
-    mention: Mention | None = None
+    mention: Mention | Reference | None = None
     missing: str | None = None
     bare: str | None = None
     misread: str | None = None
 
 
-def find_mentions(text: str, look: Look) -> Found:
+def _serve_nothing(name: str) -> bool:
+    return False
+
+
+def find_mentions(text: str, look: Look, serves: Serves = _serve_nothing) -> Found:
     """Search a prompt for mentions."""
-    mentions: list[Mention] = []
+    mentions: list[Mention | Reference] = []
     missing: list[str] = []
     bare: list[str] = []
     misread: list[str] = []
@@ -101,7 +109,11 @@ def find_mentions(text: str, look: Look) -> Found:
     for place in _find_marks(text):
         if place < end:
             continue  # inside the name before
-        read = _read_quoted(text, place, look) or _read_run(text, place, look)
+        read = (
+            _read_served(text, place, serves)
+            or _read_quoted(text, place, look)
+            or _read_run(text, place, look)
+        )
         if read is None:
             continue
         if text[place - 1 : place] == "\\":
@@ -154,6 +166,15 @@ def _is_foreign(text: str, place: int) -> bool:
 
 
 # ---- one name -----------------------------------------------------------------------
+
+
+def _read_served(text: str, place: int, serves: Serves) -> _Reading | None:
+    """`@server:uri`, before any file: such a file can be written `@./server:uri`."""
+    found = read_reference(text, place)
+    if found is None or not serves(found[0].server):
+        return None
+    reference, end = found
+    return _Reading(end, reference)
 
 
 def _read_quoted(text: str, place: int, look: Look) -> _Reading | None:

@@ -8,12 +8,13 @@ short way sends.
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ask.acceptance import start_turn
 from ask.connection import Client, RpcError
 from ask.detached import leave_prompt
+from ask.drafts import draft
 from ask.endings import End
 from ask.exits import (
     CUT,
@@ -21,62 +22,29 @@ from ask.exits import (
     FAILED,
     NOT_FOUND,
     PIPE_CLOSED,
-    USAGE,
     Failed,
     explain_unwritable,
 )
 from ask.fast import caller
-from ask.fast.argv import KEY_LENGTH, is_key
 from ask.fast.caller import StdoutClosed, StdoutFailed
 from ask.fast.run import Carried
 from ask.follow import Follower
 from ask.inputs import Input, attach_mentions, read_inputs, send_parts
+from ask.listener import Unreachable
+from ask.markdown.wanted import open_live
 from ask.outputs import check_output, find_code_block, replace_output
 from ask.person import Person
 from ask.render import Screen, show_usage
 from ask.schemas import read_schema, strip_fence
 from ask.signals import TimeIsUp
-from ask.terminal import find_terminal, strip_controls
+from ask.terminal import strip_controls
+from ask.whereabouts import describe, find_terminal
+from ask.wish import Wish, check_words
 
 Map = dict[str, Any]
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
-    """What the command line asked for. None: not said."""
-
-    words: tuple[str, ...] = ()
-    again: bool = False
-    session: str | None = None
-    model: str | None = None
-    system: str | None = None
-    files: tuple[str, ...] = ()
-    images: tuple[str, ...] = ()
-    schema: str | None = None
-    temperature: float | None = None
-    max_output_tokens: int | None = None
-    stop: tuple[str, ...] = ()
-    effort: str | None = None
-    overflow: str | None = None
-    key: str | None = None
-    timeout_s: float | None = None
-    fail_busy: bool = False
-    detach: bool = False
-    ephemeral: bool = False
-    no_stdin: bool = False
-    no_mentions: bool = False
-    as_json: bool = False
-    raw: bool = False
-    quiet: bool = False
-    verbose: bool = False
-    usage: bool = False
-    extract: bool = False
-    output: str | None = None
-
-    @property
-    def holds(self) -> bool:
-        """Whether the answer is shown when it is whole, for only a part of it is shown."""
-        return self.extract or self.schema is not None
+CHOSEN = ("overflow", "tools", "approve", "instructions", "notify")
+"""What is passed on as it was chosen."""
 
 
 def ask_prompt(wish: Wish, environ: Mapping[str, str], carried: Carried | None = None) -> int:
@@ -93,17 +61,23 @@ def ask_prompt(wish: Wish, environ: Mapping[str, str], carried: Carried | None =
         raise explain_unwritable(carried.broken, **_locate(wish, carried))
     if carried.refusal is not None:
         _raise_final(carried.refusal)
-    check_words(wish)
     if wish.timeout_s is not None and carried.deadline is None:
         carried.deadline = time.monotonic() + wish.timeout_s
+    check_words(wish)
+    drafted = draft(wish, environ, carried)
+    wish = drafted.wish
     schema = None if wish.schema is None else read_schema(wish.schema)
-    text, mentioned = " ".join(wish.words), list[Input]()
+    text, mentioned = drafted.text, list[Input]()
     if not wish.no_mentions:
         text, mentioned = attach_mentions(
-            text, beside=(*wish.files, *wish.images), quiet=wish.quiet
+            text,
+            beside=(*wish.files, *wish.images),
+            quiet=wish.quiet,
+            environ=environ,
+            deadline=carried.deadline,
         )
     inputs = read_inputs(
-        text,
+        drafted.complete(text),
         wish.files,
         carried,
         images=wish.images,
@@ -113,12 +87,14 @@ def ask_prompt(wish: Wish, environ: Mapping[str, str], carried: Carried | None =
     )
     check_output(wish.output)
     target, terminal = find_target(wish, environ)
+    plain = wish.raw or wish.as_json or wish.holds or wish.detach
     screen = Screen(
         raw=wish.raw,
         quiet=wish.quiet,
         verbose=wish.verbose,
         answer_filter=carried.filter,
         outlive=wish.output is not None,
+        live=None if plain else (carried.live and carried.live.live) or open_live(environ),
     )
 
     def connect() -> Client:
@@ -156,37 +132,16 @@ def ask_prompt(wish: Wish, environ: Mapping[str, str], carried: Carried | None =
         return PIPE_CLOSED
     except StdoutFailed as failure:
         raise explain_unwritable(str(failure), **_locate(wish, carried)) from None
+    except Unreachable as error:
+        if carried.answer is not None and not wish.ephemeral:
+            error.hint = f"The turn goes on there: ask attach {carried.answer.conversation_id[:8]}"
+        raise
     except TimeIsUp:
         line_open = carried.answer is not None and carried.answer.line_open
         if line_open and not (wish.as_json or wish.holds):
             screen.show("\n")
+            screen.close()
         raise
-
-
-def check_words(wish: Wish) -> None:
-    """Refuse what the command line says and no conversation can have.
-
-    Raises:
-        Failed: a text that is not UTF-8, or a key that is none.
-    """
-    for what, text in (
-        ("The conversation's name", wish.session),
-        ("The model's name", wish.model),
-        ("The system prompt", wish.system),
-        ("The schema", wish.schema),
-        ("The text to stop at", "".join(wish.stop)),
-    ):
-        try:
-            (text or "").encode()
-        except UnicodeEncodeError:
-            raise Failed(USAGE, f"{what} is not valid UTF-8.", data={"reason": "usage"}) from None
-    if wish.key is not None and not is_key(wish.key):
-        raise Failed(
-            USAGE,
-            f"A key has 1 to {KEY_LENGTH} printable characters.",
-            hint="A new one: cat /proc/sys/kernel/random/uuid",
-            data={"reason": "usage"},
-        )
 
 
 # ---- what is asked -----------------------------------------------------------------
@@ -226,7 +181,7 @@ def build_params(
         options["model"] = model
     if system:
         options["system"] = system
-    for name in ("timeout_s", "temperature", "max_output_tokens", "effort", "overflow"):
+    for name in ("timeout_s", "temperature", "max_output_tokens", "effort", *CHOSEN):
         if getattr(wish, name) is not None:
             options[name] = getattr(wish, name)
     if wish.stop:
@@ -235,11 +190,11 @@ def build_params(
         options["detach"] = True
     if options:
         params["options"] = options
-    if wish.fail_busy:
-        params["busy"] = "fail"
+    if wish.busy is not None:
+        params["busy"] = wish.busy
     if wish.ephemeral:
         params["ephemeral"] = True
-    params |= caller.describe(environ)
+    params |= describe(environ)
     if terminal is not None:
         params["terminal"] = terminal
     params["follow"] = not wish.detach
@@ -251,24 +206,6 @@ def build_params(
 def can_ask(wish: Wish) -> bool:
     """Whether a person is there to be asked; what is JSON is for a program."""
     return caller.is_interactive() and not wish.as_json and not wish.detach
-
-
-# ---- sending it --------------------------------------------------------------------
-
-
-def start_turn(client: Client, params: Map, environ: Mapping[str, str]) -> Map:
-    """Send the prompt; once more with the keys that its endpoint turns out to need."""
-    try:
-        return client.call("turn/start", params)
-    except RpcError as error:
-        if error.reason != "secrets_needed":
-            raise
-        names = tuple(str(name) for name in error.data.get("names", ()))
-        found = caller.take(environ, names)
-        if not found or found.items() <= params.get("secrets", {}).items():
-            raise
-        secrets = {**params.get("secrets", {}), **found}
-        return client.call("turn/start", {**params, "secrets": secrets})
 
 
 # ---- how it ends -------------------------------------------------------------------
@@ -287,6 +224,7 @@ def finish(wish: Wish, follower: Follower, end: End) -> int:
         screen.break_line()
     if open_line:
         screen.show("\n")
+    screen.close()
     if end.code == DONE and wish.output is not None:
         written = text if wish.raw else strip_controls(text)
         try:
@@ -312,8 +250,8 @@ def pick_text(wish: Wish, follower: Follower, end: End) -> str:
     found = find_code_block(end.text)
     if found is None:
         located = _locate(wish, follower.carried)
-        located["data"] = {"reason": "no_code_block", **located["data"]}
-        raise Failed(FAILED, "The answer has no code block.", **located)
+        data = {"reason": "no_code_block", **located["data"]}
+        raise Failed(FAILED, "The answer has no code block.", hint=located["hint"], data=data)
     return found
 
 

@@ -7,13 +7,16 @@ Model text never reaches a terminal with its control sequences.
 import json
 import os
 import time
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from ask.fast.caller import StdoutClosed, StdoutFailed, write_all
 from ask.fast.caller import say as say_raw
 from ask.terminal import ControlFilter, strip_controls
 from ask.thoughts import Thoughts
+
+if TYPE_CHECKING:
+    from ask.markdown.live import Live
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 FRAME_S = 0.1
@@ -31,6 +34,7 @@ class Screen:
         quiet: nothing on stderr but errors.
         answer_filter: the state of the control sequences that were begun elsewhere.
         outlive: go on without stdout when it fails, for the answer is wanted elsewhere too.
+        live: what shows the answer painted; None: it is written as it comes.
 
     Attributes:
         failure: why stdout has failed.
@@ -44,9 +48,11 @@ class Screen:
         verbose: bool = False,
         answer_filter: ControlFilter | None = None,
         outlive: bool = False,
+        live: "Live | None" = None,
     ) -> None:
         self.failure: StdoutClosed | StdoutFailed | None = None
         self._outlive = outlive
+        self._live = live
         self.quiet = quiet
         self.verbose = verbose
         self._styled = os.isatty(2)
@@ -62,18 +68,30 @@ class Screen:
             return
         self.end_side()
         shown = text if self._filter is None else self._filter.feed(text)
-        self._write(shown)
+        self._write(shown, self._live)
+
+    def close(self) -> None:
+        """The answer is over, and its last line has its end."""
+        if self._live is not None:
+            self._shield(self._live.finish)
 
     def show_record(self, record: Mapping[str, Any]) -> None:
         """One line of JSON on stdout."""
         self.end_side()
         self._write(f"{encode_record(record)}\n")
 
-    def _write(self, text: str) -> None:
+    def _write(self, text: str, live: "Live | None" = None) -> None:
+        if live is not None:
+            self._shield(lambda: live.feed(text))
+        else:
+            self._shield(lambda: write_all(1, text.encode(errors="replace")))
+
+    def _shield(self, show: Callable[[], None]) -> None:
+        """Write to stdout, if that has not failed."""
         if self.failure is not None:
             return
         try:
-            write_all(1, text.encode(errors="replace"))
+            show()
         except (StdoutClosed, StdoutFailed) as failure:
             if not self._outlive:
                 raise
@@ -89,7 +107,9 @@ class Screen:
             return False
         self._clear_waiting()
         ended = line_open and not self._thoughts.running and os.isatty(1)
-        if ended:
+        if not self._thoughts.running and self._live is not None:
+            self._shield(self._live.pause)
+        elif ended:
             self._write("\n")
         self._thoughts.show(text)
         return ended
@@ -97,7 +117,7 @@ class Screen:
     def say(self, text: str) -> None:
         """A line on stderr, unless quiet."""
         if not self.quiet:
-            self.end_side()
+            self.make_room()
             say_raw(f"{strip_controls(text)}\n")
 
     def tell(self, text: str) -> None:
@@ -109,29 +129,38 @@ class Screen:
         """End the answer's line before something is told; whether one had to be ended."""
         if self.quiet or not (os.isatty(1) and os.isatty(2)):
             return False
+        self.make_room()
+        if self._live is None:
+            self._write("\n")
+        return True
+
+    def part_answers(self) -> bool:
+        """What comes next is another answer, painted by itself; whether a line was ended."""
+        if self._live is None:
+            return False
         self.end_side()
-        self._write("\n")
+        self._shield(self._live.finish)
         return True
 
     def say_verbosely(self, text: str) -> None:
         """A line for `-v`."""
         if self.verbose:
-            self.end_side()
+            self.make_room()
             say_raw(f"ask: {strip_controls(text)}\n")
 
     def wait(self, text: str) -> None:
         """Something takes its time: a spinner on a terminal, one line elsewhere."""
         if self._styled and not self.quiet:
-            self.end_side()
+            self.make_room()
             self._waiting = strip_controls(text).replace("\n", " ")
             self.tick()
         else:
             self.say(text)
 
     def tick(self) -> float | None:
-        """Draw the spinner's next step if it is due: seconds until then; None: none turns."""
+        """Draw what is due: seconds until more is; None: nothing will be."""
         if self._waiting is None:
-            return None
+            return self._tick_answer()
         left = self._next_frame - time.monotonic()
         if left > 0:
             return left
@@ -140,6 +169,19 @@ class Screen:
         self._next_frame = time.monotonic() + FRAME_S
         return FRAME_S
 
+    def _tick_answer(self) -> float | None:
+        """The same of the answer."""
+        live, left = self._live, list[float | None]()
+        if live is not None:
+            self._shield(lambda: left.append(live.tick()))
+        return left[0] if left else None
+
+    def make_room(self) -> None:
+        """End all that stands unfinished on the terminal: something else comes below."""
+        self.end_side()
+        if self._live is not None and self._styled:
+            self._shield(self._live.pause)
+
     def end_side(self) -> None:
         """End what stands unfinished on stderr: the spinner's line, the reasoning."""
         self._clear_waiting()
@@ -147,7 +189,7 @@ class Screen:
 
     def break_line(self) -> None:
         """Leave the line in which the terminal has shown `^C`."""
-        self.end_side()
+        self.make_room()
         if self._styled:
             say_raw("\n")
 

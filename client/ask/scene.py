@@ -5,12 +5,18 @@ that it never breaks into another answer. The text is a model's: the caller
 strips what a terminal would obey.
 """
 
+from ask.activity import describe_call
 from ask.feed import Map, News
-from ask.graphemes import shorten
-from ask.transcript import Message, describe_blob, find_stand_in, read_content, read_item
+from ask.graphemes import cut, shorten
+from ask.reveal import shorten_line
+from ask.transcript import Call, Message, describe_blob, find_stand_in, read_content, read_item
 
 PROMPT_LIMIT = 500
 """Characters of a prompt that are shown; `ask history show --raw` has all."""
+CALL_LIMIT = 200
+OUTPUT_LIMIT = 200
+"""Characters of what a tool was asked for, and of what it found: that is for the model."""
+OUTPUT_LINES = 5
 PROMPT_MARK = "> "
 NOTICE_MARK = "* "
 
@@ -90,7 +96,7 @@ class Scene:
             case "user":
                 return self.end_line() + f"{lay_out_prompt(event['item'], event)}\n\n"
             case "tool":
-                content = shorten(read_content(message, describe_blob), PROMPT_LIMIT)
+                content = shorten_output(read_content(message, describe_blob))
                 return self.end_line() + f"{NOTICE_MARK}{content}\n\n"
             case "system":
                 return self.end_line() + f"{NOTICE_MARK}{read_content(message, describe_blob)}\n\n"
@@ -108,7 +114,7 @@ class Scene:
         self._open = False
         shown = text or said
         ends = not shown or shown.endswith("\n")
-        lines = [f"[calls {call.name}]" for call in message.calls]
+        lines = [lay_out_call(call) for call in message.calls]
         if message.interrupted:
             lines.append("(interrupted)")
         return text + ("" if ends else "\n") + "".join(f"{line}\n" for line in lines) + "\n"
@@ -144,18 +150,38 @@ def describe_change(event: Map) -> str | None:
             return None
 
 
+def lay_out_call(call: Call) -> str:
+    """A call in one line: the tool, and what it is about."""
+    return shorten(shorten_line(describe_call(call.name, call.arguments), None), CALL_LIMIT)
+
+
+def shorten_output(text: str) -> str:
+    """The beginning of what a tool found, and how much it is in all."""
+    lines = text.rstrip("\n").split("\n")
+    beginning = "\n".join(lines[:OUTPUT_LINES])
+    mark = f"... ({len(text)} chars total)"
+    if len(beginning) > OUTPUT_LIMIT:
+        return cut(beginning, OUTPUT_LIMIT) + mark
+    return beginning if len(lines) <= OUTPUT_LINES else f"{beginning}\n{mark}"
+
+
 def lay_out_prompt(item: Map, event: Map) -> str:
     """A prompt as its reader needs it: the words, and what was attached by name alone."""
     message = read_item(item, event)
     if message is None:
         return ""
-    texts = []
-    for part in message.parts:
-        if part.get("type") == "blob":
-            texts.append(describe_blob(part))
-        elif part.get("name"):
-            texts.append(f"[{part['name']}, {len(part['text'])} characters]")
-        else:
-            texts.append(shorten(part["text"].strip("\n"), PROMPT_LIMIT))
+    texts = [
+        describe_attached(part) or shorten(part["text"].strip("\n"), PROMPT_LIMIT)
+        for part in message.parts
+    ]
     indent = "\n" + " " * len(PROMPT_MARK)
     return PROMPT_MARK + "\n".join(texts).replace("\n", indent)
+
+
+def describe_attached(part: Map) -> str | None:
+    """What is beside the words of a prompt, by name alone; None: a part of the words."""
+    if part.get("type") == "blob":
+        return describe_blob(part)
+    if part.get("name"):
+        return f"[{part['name']}, {len(str(part.get('text', '')))} characters]"
+    return None

@@ -31,14 +31,17 @@ PASTED_LIMIT_BYTES = 16 * 1024
 BROWSER = "xdg-open"
 
 
-def sign_in(client: Client, provider: str) -> Map:
+def sign_in(client: Client, name: str, *, method: str = "auth/login", of: str = "provider") -> Map:
     """Begin and see it through: the `auth/wait` result that says `done`.
+
+    Args:
+        method: begins it, for what `name` names: a provider, or whatever `of` says.
 
     Raises:
         RpcError: the daemon refuses, or the sign-in failed.
         Failed: its time is over.
     """
-    begun = client.call("auth/login", {"provider": provider}, limit_s=BEGIN_LIMIT_S)
+    begun = client.call(method, {of: name}, limit_s=BEGIN_LIMIT_S)
     can_paste = bool(begun.get("can_paste")) and _is_person_there()
     for line in lay_out_steps(begun, can_paste=can_paste):
         _tell(line)

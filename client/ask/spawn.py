@@ -10,9 +10,10 @@ import importlib.util
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ask.exits import DONE, NO_DAEMON, STORAGE, USAGE
@@ -29,6 +30,8 @@ LONGEST_PAUSE_S = 0.2
 TAIL_LINES = 5
 """How much of the log is shown when a start fails; the reason stands at its end."""
 _PLACES = ("ASK_HOME", "ASK_SOCKET")
+LOG_FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
+"""What cannot be written at once, such as a pipe that nobody reads, is no place for a log."""
 TAIL_BYTES = 8 * 1024
 
 
@@ -81,7 +84,7 @@ def _hold_start_lock(path: Path) -> Iterator[None]:
 
 def _spawn(paths: Paths, environ: Mapping[str, str], stale: str | None) -> Listener:
     try:
-        log = os.open(paths.log_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        log = os.open(paths.log_file, LOG_FLAGS, 0o600)
     except OSError as error:
         raise _unwritable(paths.state, error) from None
     written = os.fstat(log).st_size
@@ -101,8 +104,24 @@ def _spawn(paths: Paths, environ: Mapping[str, str], stale: str | None) -> Liste
     try:
         return _wait_for_socket(child, paths, written, stale)
     finally:
-        # From here on it lives on its own; without this its Popen would warn that it still runs.
-        child.returncode = child.returncode or 0
+        _let_go(child)
+
+
+def _let_go(child: "subprocess.Popen[bytes]") -> None:
+    """From here on it lives on its own.
+
+    A client may stay for days, and outlive it: then its end is taken note of at once, or the
+    process would be there for ever to whoever asks the system. Nobody waits for that.
+    """
+    if child.returncode is None:
+        # In no Popen: that would warn that its child still runs, when the client ends before it.
+        threading.Thread(target=_reap, args=(child.pid,), name="reaper", daemon=True).start()
+        child.returncode = 0
+
+
+def _reap(pid: int) -> None:
+    with suppress(ChildProcessError):  # somebody else was faster
+        os.waitpid(pid, 0)
 
 
 def inherit(environ: Mapping[str, str]) -> dict[str, str]:
@@ -153,8 +172,10 @@ def _wait_for_socket(
 def _explain(code: int, log: Path, written: int) -> NoDaemon:
     """Why a daemon ended at once: its own last words, and its code where it means something."""
     lines = _read_tail(log, written)
-    if any(line.startswith("Traceback (") for line in lines):
-        lines = lines[-1:]  # a bug of ours: its last line says which, the log holds the rest
+    if any(line.strip().startswith("Traceback (") for line in lines):
+        lines = [
+            lines[-1].strip()
+        ]  # a bug of ours: its last line says which, the log holds the rest
     tail = "\n".join(lines[-TAIL_LINES:])
     reason = tail or f"it ended with code {code} and said nothing"
     return NoDaemon(
@@ -169,6 +190,8 @@ def _read_tail(log: Path, written: int) -> list[str]:
     try:
         with log.open("rb") as stream:
             size = stream.seek(0, os.SEEK_END)
+            if size < written:
+                written = 0  # put aside meanwhile: all of this one is new
             stream.seek(max(written, size - TAIL_BYTES))
             text = stream.read().decode(errors="replace")
     except OSError:

@@ -10,6 +10,9 @@ from collections.abc import Sequence
 
 from ask.transcript import Map, Message, read_messages
 
+TAIL_MESSAGES = 10
+"""Shown of what was said before: as much as fits a screen."""
+
 
 def find_last_messages(events: Sequence[Map], limit: int) -> list[Message] | None:
     """The last messages of a history whose log ends with these events; None: they do not tell.

@@ -8,7 +8,7 @@ character or a C1 control. Light enough for the fast path: it imports no `re`.
 
 from ask.fast.caller import find_terminal
 
-__all__ = ["ControlFilter", "find_terminal", "strip_controls"]
+__all__ = ["ControlFilter", "find_terminal", "flatten", "strip_controls", "tell_where"]
 
 _GROUND = 0
 _RETURN = 1  # a carriage return, of which the next character says whether it is a line's end
@@ -16,6 +16,7 @@ _ESCAPE = 2
 _CSI = 3
 _STRING = 4  # OSC, DCS, SOS, PM, APC: text for the terminal itself
 _STRING_ESCAPE = 5
+_INTERMEDIATE = 6  # an escape and a blank to a slash: no sequence of another kind begins here
 
 _ESC = "\x1b"
 _CSI_C1 = "\x9b"
@@ -30,6 +31,28 @@ _BIDI = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 def strip_controls(text: str) -> str:
     """A whole text without what a terminal would obey."""
     return ControlFilter().feed(text)
+
+
+def flatten(text: str) -> str:
+    """A text of others on one line, with nothing that a terminal would obey."""
+    return " ".join(strip_controls(text).split())
+
+
+def tell_where(by: str) -> str:
+    """Where a question was answered, in brackets; nothing if it was at no terminal."""
+    kind, _, rest = by.partition(":")
+    match kind:
+        case "name":
+            return f" (in {rest})"
+        case "tty":
+            return f" (in {rest.split(':')[0]})"
+        case "at":
+            machine, _, there = rest.partition(":")
+            return f" (on {machine}{tell_where(there).replace(' (', ', ').rstrip(')')})"
+        case "tmux":
+            return f" (in the tmux pane {rest.rpartition(':')[2]})"
+        case _:
+            return ""
 
 
 class ControlFilter:
@@ -69,6 +92,10 @@ class ControlFilter:
             return
         elif state == _CSI and "@" <= char <= "~":
             self._state = _GROUND
+        elif state == _INTERMEDIATE and " " <= char <= "/":
+            return
+        elif state == _INTERMEDIATE and "0" <= char <= "~":
+            self._state = _GROUND
         else:
             if state == _RETURN and char == "\n":
                 shown.append("\r")
@@ -81,7 +108,7 @@ class ControlFilter:
         elif char in _STRINGS_ESC:
             self._state = _STRING
         elif " " <= char <= "/":
-            self._state = _ESCAPE  # an intermediate: one more follows
+            self._state = _INTERMEDIATE
         elif "0" <= char <= "~":
             self._state = _GROUND
         else:

@@ -62,11 +62,11 @@ class Unreadable:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a model sees has become less, or more again; nothing has left the history.
+    """What a model sees has become less, or more again; or files were recorded.
 
     Attributes:
-        kind: `compact`, `prune` or `undo`.
-        text: the summary, or what is told of what left; empty: nothing is.
+        kind: `compact`, `prune`, `undo` or `snapshot`.
+        text: the summary, what is told of what left, the snapshot's id and directory.
         tokens: of the next request, before and after, if that is known.
     """
 
@@ -236,11 +236,16 @@ def _read_parts(item: Map) -> tuple[Map, ...]:
 
 
 def _add_item(blocks: dict[str, Block], event: Map) -> None:
-    message = read_item(event.get("item", find_stand_in(event)), event)
-    if message is None or event.get("status") == "superseded":
+    item = event.get("item", find_stand_in(event))
+    entry: Entry | None = read_item(item, event)
+    if entry is None and item.get("type") == "snapshot":
+        text = f"{item.get('id')} of {item.get('worktree')}"
+        entry = Change(event["seq"], "snapshot", text)
+    if entry is None or event.get("status") == "superseded":
         return
-    if message.turn_id is None:
-        blocks[f"seq {event['seq']}"] = Block(event["seq"], [message])
+    turn_id = event.get("turn_id")
+    if turn_id is None:
+        blocks[f"seq {event['seq']}"] = Block(event["seq"], [entry])
         return
-    block = blocks.setdefault(message.turn_id, Block(event["seq"], []))
-    block.entries.append(message)
+    block = blocks.setdefault(turn_id, Block(event["seq"], []))
+    block.entries.append(entry)

@@ -5,9 +5,7 @@ the log is open and migrated, recovery has begun, clients are heard. Out: no new
 clients, turns end, the log is closed, and the lock goes last.
 """
 
-import functools
 import logging
-import math
 import os
 import random
 import resource
@@ -15,10 +13,10 @@ import sys
 import time
 import uuid
 from collections.abc import Sequence
+from functools import partial
 
 import trio
 
-from ask.protocol import CAPABILITIES, PROTOCOL
 from ask.protocol.messages import HelloResult
 from ask.protocol.names import KEY_NAMES
 from askd import __version__, room_settings
@@ -26,14 +24,15 @@ from askd.config import Environment, read_environment, read_settings
 from askd.core import outcome
 from askd.core.events import Event
 from askd.errors import find_known
-from askd.host import Daemon, find_cache, find_places
-from askd.idleness import leave_when_idle
+from askd.host import Daemon, describe_owner, describe_self, find_cache, find_places
+from askd.idleness import is_needed, leave_when_idle
 from askd.jobs.desk import JobDesk
 from askd.jobs.kinds import make_kinds
 from askd.jobs.turn import steer_turns
 from askd.jobs.worker import Worker
-from askd.logs import configure_log
-from askd.owner import AlreadyOwned, OwnerNote, Ownership, own_when_free
+from askd.leaving import end_turns
+from askd.logs import SetLevel, open_log
+from askd.owner import AlreadyOwned, Ownership, own_when_free
 from askd.providers.credentials.auth import Auth
 from askd.providers.models.registry import Models
 from askd.providers.redact import KnownSecrets
@@ -43,11 +42,14 @@ from askd.server.house import House
 from askd.server.listener import Door, adopt_door, open_first_door
 from askd.server.reception import Reception
 from askd.server.takeover import ask_to_drain
+from askd.server_logins import FarServers
 from askd.sessions.admission import Admission
 from askd.sessions.needs import Means
 from askd.sessions.registry import Sessions
+from askd.sessions.restoring import Restoring
 from askd.sessions.retention import Retention
 from askd.sessions.scrubs import Scrubs
+from askd.sessions.snapshot_refs import SnapshotRefs
 from askd.settings import Settings
 from askd.signals import watch_signals
 from askd.store.backups import Backups
@@ -57,11 +59,14 @@ from askd.store.memory import MemoryLog
 from askd.store.queries import Reader
 from askd.store.recovery.entry import enter
 from askd.store.rollouts.mirror import Mirror
+from askd.store.schedules.table import ScheduleTable
 from askd.store.scrub.redacting import RedactingLog
 from askd.store.scrub.scrubber import Scrubber
+from askd.store.snapshots import SnapshotTable
 from askd.store.writer import Writer
 from askd.systemd import Notifier, feed_watchdog, find_activated_socket, find_notifier
-from askd.tools.registry import Registry
+from askd.timetable import Timetable
+from askd.workshop import Workshop, find_scratch, find_sign_ins
 
 DRAIN_S = 20.0
 """How long running turns may take to end after SIGTERM; the unit's TimeoutStopSec is above it."""
@@ -73,11 +78,11 @@ log = logging.getLogger("askd")
 
 def run() -> int:
     """`askd run`: serve until told to stop; answer the exit code."""
-    environment = read_environment()
-    secrets = KnownSecrets(environment.keys[name] for name in KEY_NAMES if name in environment.keys)
-    configure_log(environment.log_level, hide=secrets.hide)
+    env = read_environment()
+    secrets = KnownSecrets(env.keys[name] for name in KEY_NAMES if name in env.keys)
+    set_level = open_log(env.log_level, env.paths.log_file, systemd=env.systemd, hide=secrets.hide)
     try:
-        return trio.run(serve, environment, secrets)
+        return trio.run(serve, env, secrets, set_level)
     except Exception as error:
         known = find_known(error)
         if known is None:
@@ -88,17 +93,16 @@ def run() -> int:
         return known.code
 
 
-async def serve(environment: Environment, secrets: KnownSecrets) -> int:
+async def serve(environment: Environment, secrets: KnownSecrets, set_level: SetLevel) -> int:
     """Own the data directory and serve; answer the exit code."""
     os.umask(0o077)
     # A core file would hold every key that was seen.
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-    paths = environment.paths
-    pid = os.getpid()
+    paths, pid = environment.paths, os.getpid()
     notifier = find_notifier(environment.systemd, pid=pid)
     passed = find_activated_socket(environment.systemd, pid=pid)
     settings = read_settings(paths.config_file)
-    configure_log(environment.log_level or settings.log.level, hide=secrets.hide)
+    set_level(settings.log.level)
     try:
         # Clients come to the socket that systemd holds: whoever was started by hand makes way.
         is_promised = passed is not None and await ask_to_drain(paths.owner_file, wait_s=DRAIN_S)
@@ -111,13 +115,7 @@ async def serve(environment: Environment, secrets: KnownSecrets) -> int:
         enter(paths.database, find_places(paths, settings).rollouts)
         door = adopt_door(passed) if passed is not None else open_first_door(paths.sockets)
         try:
-            identity = HelloResult(
-                protocol=PROTOCOL,
-                version=__version__,
-                pid=pid,
-                boot_id=str(uuid.uuid4()),
-                capabilities=list(CAPABILITIES),
-            )
+            identity = describe_self(pid, boot_id=_new_id())
             application = Application(
                 environment,
                 settings,
@@ -125,6 +123,7 @@ async def serve(environment: Environment, secrets: KnownSecrets) -> int:
                 door=door,
                 notifier=notifier,
                 secrets=secrets,
+                set_level=set_level,
             )
             await application.run(ownership, is_activated=passed is not None)
         finally:
@@ -144,10 +143,11 @@ class Application:
         door: Door,
         notifier: Notifier,
         secrets: KnownSecrets,
+        set_level: SetLevel,
     ) -> None:
         paths = environment.paths
         self._environment = environment
-        self._secrets = secrets
+        self._set_level = set_level
         self._identity = identity
         self._door = door
         self._notifier = notifier
@@ -159,8 +159,14 @@ class Application:
             observe=self._observe_stored,
             now=time.time,
             boot_id=identity.boot_id,
-            rewritten=lambda: self._mirror.look(),
+            rewritten=self._look,
             jobs_changed=lambda: self._worker.bell.ring(),
+        )
+        self._refs = SnapshotRefs(
+            SnapshotTable(self._writer, self._reader),
+            environment=environment.child_env,
+            scratch=find_scratch(paths),
+            sandbox=lambda: self._workshop.sandbox(),
         )
         self._mirror = Mirror(
             self._writer,
@@ -188,17 +194,28 @@ class Application:
             count_jobs=self._reader.count_open_jobs,
             apply=self._apply,
         )
+        self._redaction = Redaction(secrets, is_on=lambda: self._host.settings.history.redact_keys)
+        search, far = self._reader.search, FarServers(find_sign_ins(paths), self._auth)
+        self._workshop = Workshop(
+            environment, lambda: self._host.settings, socket=door.address, search=search, far=far
+        )
+        self._people = self._workshop.make_notifier(secrets.hide)
         means = Means(
             models=self._models,
-            tools=Registry(),
+            tools=self._workshop.tools,
             now=time.time,
             new_id=_new_id,
             title_mode=lambda: self._host.settings.title,
             context=lambda: room_settings.read_context(self._host.settings),
             overflow=lambda: self._host.settings.context.overflow,
+            approval=lambda: room_settings.read_approval(self._host.settings),
+            toolbox=lambda: room_settings.read_tools(self._host.settings),
+            recorder=self._refs.recorder,
+            prepare=self._workshop.servers.prepare,
+            instructions=self._workshop.make_instructions(self._redaction.find_hide),
+            notifies=lambda: self._host.settings.notify.detached,
             turns=trio.CapacityLimiter(TURNS_LIMIT),
         )
-        self._redaction = Redaction(secrets, is_on=lambda: self._host.settings.history.redact_keys)
         redacting = RedactingLog(self._writer, find_hide=self._redaction.find_hide)
         self._sessions = Sessions(
             log=redacting,
@@ -222,29 +239,29 @@ class Application:
         self._worker = Worker(
             table,
             log=redacting,
-            kinds=make_kinds(self._sessions),
+            kinds=make_kinds(self._sessions, self._people.send),
             now=time.time,
             chance=random.random,
         )
         self._admission = Admission(self._sessions, new_id=_new_id, learn=self._redaction.learn)
         turns = steer_turns(self._sessions, self._admission, new_id=_new_id)
         self._jobs = JobDesk(table, reader=self._reader, worker=self._worker, steering=turns)
+        schedules = ScheduleTable(self._writer, self._reader, find_hide=self._redaction.find_hide)
+        self._timetable = Timetable(
+            schedules, sessions=self._sessions, admission=self._admission, send=self._people.send
+        )
 
     def _apply(self, settings: Settings) -> None:
-        level = self._environment.log_level or settings.log.level
-        configure_log(level, hide=self._secrets.hide)
-        self._models.configure(
-            providers=room_settings.read_providers(settings),
-            default_model=self._environment.model or settings.default_model,
-            local=room_settings.read_local(settings),
-            models=room_settings.read_models(settings),
-            aliases=settings.aliases,
-            local_only=settings.local_only,
-        )
+        self._set_level(settings.log.level)
+        room_settings.configure_models(self._models, settings, model=self._environment.model)
         self._mirror.configure(
             enabled=settings.rollouts.enabled,
             directory=find_places(self._environment.paths, settings).rollouts,
         )
+
+    def _look(self) -> None:
+        self._mirror.look()
+        self._refs.look()
 
     def _observe(self, events: Sequence[Event]) -> None:
         self._sessions.observe(events)
@@ -264,17 +281,22 @@ class Application:
             async with trio.open_nursery() as rooms:
                 await rooms.start(self._models.run)
                 await rooms.start(self._auth.run)
+                await rooms.start(self._workshop.servers.run)
                 await rooms.start(self._sessions.run)
                 rooms.start_soon(self._sessions.recover)
                 await rooms.start(self._worker.run)
+                rooms.start_soon(self._timetable.run)
                 rooms.start_soon(self._retention.run)
-                rooms.start_soon(self._mirror.run)
+                rooms.start_soon(self._refs.run)
                 rooms.start_soon(self._host.watch_config)
                 await rooms.start(watch_signals, self._host.reload, self._host.stop, DRAIN_S)
                 rooms.start_soon(feed_watchdog, self._notifier, self._writer.ping)
-                leave = functools.partial(leave_when_idle, is_activated=is_activated)
-                rooms.start_soon(leave, self._is_needed, self._host.stop)
-                ownership.announce(self._note())
+                work = (self._reader.count_open_jobs, self._timetable.count_enabled)
+                need = partial(is_needed, self._reception.count_clients, self._sessions.live, work)
+                leave = partial(leave_when_idle, is_activated=is_activated)
+                rooms.start_soon(leave, need, self._host.stop)
+                ownership.announce(describe_owner(self._identity, self._door.address))
+                rooms.start_soon(self._mirror.run)  # it takes the last room of a full disk
                 rooms.start_soon(self._reception.run, self._door, self._make_house())
                 self._notifier.ready()
                 log.info("Ready: pid=%d, socket=%s", self._identity.pid, self._door.address)
@@ -297,12 +319,19 @@ class Application:
             host=self._host,
             auth=self._auth,
             scrubs=self._scrubs,
+            restoring=Restoring(self._sessions, self._refs.table),
             backups=Backups(
                 paths.database, find_mirror=lambda: find_places(paths, self._host.settings).rollouts
             ),
             jobs=self._jobs,
+            schedules=self._timetable.desk,
             checkup=Checkup(paths.database, surveyor=self._reader, mirrors=self._mirror),
             clients=self._reception.count_clients,
+            find_confinement=self._workshop.find_confinement,
+            servers=self._workshop.servers,
+            server_logins=self._workshop.server_logins,
+            notifier=self._people,
+            own_env=self._environment.child_env,
         )
 
     async def _leave(self, ownership: Ownership, wait_s: float) -> None:
@@ -314,32 +343,7 @@ class Application:
         # waits for the lock.
         ownership.withdraw()
         self._door.close()
-        # In it: the one who loses patience, gone when the turns are.
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._lose_patience)
-            await self._sessions.drain(math.inf)
-            nursery.cancel_scope.cancel()
-
-    async def _lose_patience(self) -> None:
-        await self._host.wait_deadline()
-        await self._sessions.drain(0.0)
-
-    def _note(self) -> OwnerNote:
-        identity = self._identity
-        return OwnerNote(
-            socket=self._door.address,
-            pid=identity.pid,
-            boot_id=identity.boot_id,
-            protocol=identity.protocol,
-            version=identity.version,
-        )
-
-    async def _is_needed(self) -> bool:
-        return bool(
-            self._reception.count_clients()
-            or any(not session.is_idle() for session in self._sessions.live())
-            or await self._reader.count_open_jobs()
-        )
+        await end_turns(self._sessions.drain, self._host.wait_deadline)
 
 
 def _new_id() -> str:

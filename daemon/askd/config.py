@@ -7,7 +7,7 @@ a wrong type is a `BadConfig` that names key and line.
 
 import os
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -41,8 +41,10 @@ class Environment:
     systemd: Mapping[str, str]
 
 
-CHILD_NAMES: tuple[str, ...] = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER")
-"""What a command that prints a key may see of the daemon's environment."""
+CHILD_NAMES: tuple[str, ...] = (
+    "HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER", "XDG_CONFIG_HOME",
+)  # fmt: skip
+"""What a command that prints a key, and git, may see of the daemon's environment."""
 
 
 def read_environment() -> Environment:
@@ -121,6 +123,8 @@ def _find_gap(provider: str, each: ProviderSettings) -> tuple[str, str] | None:
 def write_setting(path: Path, key: str, value: Any) -> Settings:
     """Set `key` (dotted; None removes it) in the file, its comments kept; check, then replace.
 
+    A step of the key that is no bare word stands in quotes: `approval.commands."git status"`.
+
     Raises:
         BadConfig: the file would not be valid with it; nothing is written then.
     """
@@ -131,20 +135,53 @@ def write_setting(path: Path, key: str, value: Any) -> Settings:
         document = tomlkit.parse(text)
     except tomlkit.exceptions.TOMLKitError as error:
         raise BadConfig(f"{path}: {error}") from None
-    *tables, last = key.split(".")
+    *tables, last = split_key(key)
     table: Any = document
+    above: list[tuple[Any, str]] = []
     for step in tables:
+        above.append((table, step))
+        if step not in table and value is None:
+            break  # what is not there needs no removing
         if step not in table:
             table[step] = tomlkit.table()
         table = table[step]
-    if value is None:
-        table.pop(last, None)
+        if not isinstance(table, MutableMapping):
+            raise BadConfig(f"{path}: {step} is no table.")
     else:
-        table[last] = value
+        if value is None:
+            table.pop(last, None)
+            _remove_empty(above)
+        else:
+            table[last] = value
     changed = tomlkit.dumps(document)
     settings = parse_settings(changed, str(path))
     replace_file(path, changed.encode())
     return settings
+
+
+def _remove_empty(above: list[tuple[Any, str]]) -> None:
+    """Take out the tables in which nothing is left, not even a comment."""
+    for table, step in reversed(above):
+        # A table that stands in several places of the file has no text of its own, and stays.
+        find_text = getattr(table[step], "as_string", None)
+        if find_text is None or find_text().strip():
+            break
+        del table[step]
+
+
+def split_key(key: str) -> list[str]:
+    """The steps of a dotted key, as TOML writes it; raise `BadConfig`."""
+    steps: list[str] = []
+    try:
+        rest: Any = tomllib.loads(f"{key} = 0")
+    except tomllib.TOMLDecodeError:
+        rest = None
+    while isinstance(rest, dict) and len(rest) == 1:
+        ((step, rest),) = rest.items()
+        steps.append(step)
+    if rest != 0 or not steps:
+        raise BadConfig(f"{key!r} is no setting's name.")
+    return steps
 
 
 _PLAIN_WORDS = {
@@ -167,15 +204,17 @@ def _describe(error: ValidationError, text: str, name: str) -> str:
     # A wrong name is behind most missing ones, so it is the one to tell.
     errors = sorted(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
     first = errors[0]
-    location = tuple(str(step) for step in first["loc"])
+    # A name that a table cannot have is told as if it were a step of its own.
+    location = tuple(str(step) for step in first["loc"] if step != "[key]")
     dotted = ".".join(location)
     if first["type"] == "extra_forbidden":
         problem = "there is no such setting"
     elif first["type"] == "missing":
         problem = "is needed and not there"
     else:
-        words = first["msg"].removeprefix("Value error, ").removeprefix("Input should ").lower()
-        problem = _PLAIN_WORDS.get(first["type"], words.replace("be ", "must be ", 1))
+        own = first["msg"].removeprefix("Value error, ")
+        words = first["msg"].removeprefix("Input should ").lower().replace("be ", "must be ", 1)
+        problem = _PLAIN_WORDS.get(first["type"], words if own == first["msg"] else own)
     return f"{name}, line {_line_of(text, location)}: {dotted}: {problem}"
 
 

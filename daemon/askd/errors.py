@@ -17,6 +17,7 @@
     │   ├── Refused              the server understood and will not
     │   ├── Unavailable          no answer, a cut stream, a 5xx
     │   └── BadAnswer            an answer that is not one
+    ├── ServerFailed             a server of tools does not start, or will not
     └── BadConfig                the configuration file: key and line
 
 A message is a sentence that the reader can act on. No message, `data` or log
@@ -152,6 +153,12 @@ class BadAnswer(ProviderError):
     reason = "bad_answer"
 
 
+class ServerFailed(AskdError):
+    """A server of tools does not start, or will not do what was asked of it."""
+
+    reason = "server_failed"
+
+
 class UnknownModel(ProviderError):
     """No configured provider has a model of that name."""
 
@@ -180,3 +187,18 @@ def find_known(error: Exception) -> AskdError | None:
     leaves = list(find_leaves(error))
     known = [each for each in leaves if isinstance(each, AskdError)]
     return known[0] if len(known) == len(leaves) else None
+
+
+def find_causes(error: BaseException) -> Iterator[BaseException]:
+    """The exception and all below it; a group's members too."""
+    found: list[BaseException] = [error]
+    seen: set[int] = set()
+    while found:
+        each = found.pop()
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        yield each
+        found += [below for below in (each.__cause__, each.__context__) if below is not None]
+        if isinstance(each, BaseExceptionGroup):
+            found += each.exceptions

@@ -16,9 +16,12 @@ from typing import Any
 import trio
 
 from ask.paths import Paths
+from ask.protocol import CAPABILITIES, PROTOCOL
 from ask.protocol.messages import ConfigReadResult, DaemonStatus, HelloResult
+from askd import __version__
 from askd.config import read_settings, write_setting
 from askd.errors import BadConfig, StorageFailed
+from askd.owner import OwnerNote
 from askd.settings import Settings, show_settings
 from askd.store.scrub.scrubber import Places
 
@@ -173,6 +176,28 @@ def find_places(paths: Paths, settings: Settings) -> Places:
         archive=paths.archive,
         rollouts=Path(settings.rollouts.directory or paths.rollouts),
         caches=[find_cache(paths)],
+    )
+
+
+def describe_self(pid: int, *, boot_id: str) -> HelloResult:
+    """What `hello` answers."""
+    return HelloResult(
+        protocol=PROTOCOL,
+        version=__version__,
+        pid=pid,
+        boot_id=boot_id,
+        capabilities=list(CAPABILITIES),
+    )
+
+
+def describe_owner(identity: HelloResult, socket: str) -> OwnerNote:
+    """What stands beside the lock for those who look for us."""
+    return OwnerNote(
+        socket=socket,
+        pid=identity.pid,
+        boot_id=identity.boot_id,
+        protocol=identity.protocol,
+        version=identity.version,
     )
 
 

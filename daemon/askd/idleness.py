@@ -4,7 +4,8 @@ It looks now and then and asks for the end; it ends nothing itself.
 """
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Protocol
 
 import trio
 
@@ -16,6 +17,31 @@ IDLE_EXIT_S = 600.0
 IDLE_LOOK_S = 2.0
 
 log = logging.getLogger("askd")
+
+
+class Restful(Protocol):
+    """A conversation in memory."""
+
+    def is_idle(self) -> bool:
+        """Whether nobody would miss it there."""
+        ...
+
+
+async def is_needed(
+    count_clients: Callable[[], int],
+    live: Callable[[], Iterable[Restful]],
+    work: Sequence[Callable[[], Awaitable[int]]],
+) -> bool:
+    """Whether anybody is connected, any conversation at work, or `work` counts anything.
+
+    `work`: jobs that are not over, schedules that are not paused.
+    """
+    if count_clients() or any(not session.is_idle() for session in live()):
+        return True
+    for count in work:
+        if await count():
+            return True
+    return False
 
 
 async def leave_when_idle(

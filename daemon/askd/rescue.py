@@ -38,7 +38,7 @@ def run_rebuild(source: str | None, *, looks_only: bool = False) -> int:
     def look(paths: Paths, mirror: Path) -> Path:
         directory = mirror if source is None else Path(source).absolute()
         if source is not None and not directory.is_dir():
-            raise NotFound(f"No such directory: {source}", reason="not_found")
+            raise NotFound(f"No such directory: {source}", reason="backup_not_found")
         refuse_directory(paths.database)
         room.check_room(paths.database, room.need_for_rebuild(paths.database, directory))
         return directory
@@ -152,7 +152,7 @@ def tell_rebuilt(told: Rebuilt, database: Path, source: Path) -> list[str]:
 
 
 def _tell_old(told: Rebuilt) -> list[str]:
-    forgotten = "terminals and background jobs are forgotten."
+    forgotten = "terminals, background jobs and schedules are forgotten."
     if told.aside is None:
         return [f"There was no old database: {forgotten}"]
     aside = f"It is put aside: {told.aside}"
@@ -161,7 +161,8 @@ def _tell_old(told: Rebuilt) -> list[str]:
     if not told.was_ours:
         return [f"The database that was there is not askd's: {forgotten}", aside]
     terminals, jobs = told.kept.get("terminals", 0), told.kept.get("jobs", 0)
-    kept = f"{count(terminals, 'terminal')} and {count(jobs, 'job')}"
+    kept = f"{count(terminals, 'terminal')}, {count(jobs, 'job')} and "
+    kept += count(told.kept.get("schedules", 0), "schedule")
     if told.trouble is not None:
         taken = f"The old database could not be read ({told.trouble.rstrip('.')})."
     elif told.faults:

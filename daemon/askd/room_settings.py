@@ -4,13 +4,30 @@ The rooms know no settings and the settings know no rooms; this is where the two
 meet, for `app` to hand down. It reads no file.
 """
 
+from askd.core.approval import ApprovalRules
+from askd.jobs.notifier import NotifyRules
 from askd.providers.base import Manners, Price
 from askd.providers.known import DIALECT_ADDRESSES, KNOWN, ProviderConfig
 from askd.providers.local import LocalConfig
 from askd.providers.models.limits import ModelConfig
+from askd.providers.models.registry import Models
 from askd.sessions.retention import Keep
-from askd.sessions.rules import ContextRules, Thresholds
+from askd.sessions.rules import ContextRules, InstructionRules, Thresholds, ToolRules
 from askd.settings import ModelSettings, ProviderSettings, Settings
+from askd.tools.mcp.configs import ServerConfig
+from askd.tools.shell import CommandRules
+
+
+def configure_models(models: Models, settings: Settings, *, model: str | None) -> None:
+    """Have them go by these settings; `model`: the environment's, which comes before theirs."""
+    models.configure(
+        providers=read_providers(settings),
+        default_model=model or settings.default_model,
+        local=read_local(settings),
+        models=read_models(settings),
+        aliases=settings.aliases,
+        local_only=settings.local_only,
+    )
 
 
 def read_providers(settings: Settings) -> list[ProviderConfig]:
@@ -56,7 +73,7 @@ def _describe(each: ModelSettings) -> ModelConfig:
         price=price,
         tools=each.tools,
         manners=Manners(
-            tools=each.tools is not False,
+            tools=True if each.tools is None else each.tools,
             images=each.images,
             schema=each.json_schema,
             system_as_user=each.system_role == "user",
@@ -94,6 +111,68 @@ def read_context(settings: Settings) -> ContextRules:
             for name, each in settings.models.items()
         },
     )
+
+
+def read_instructions(settings: Settings) -> InstructionRules:
+    """`[instructions]`."""
+    return InstructionRules(
+        enabled=settings.instructions.enabled, files=tuple(settings.instructions.files)
+    )
+
+
+def read_tools(settings: Settings) -> ToolRules:
+    """`[tools]`, as far as turns are concerned."""
+    tools = settings.tools
+    return ToolRules(
+        enabled=tuple(tools.enabled),
+        max_completions=tools.max_completions,
+        max_repeats=tools.max_repeats,
+        output_bytes=tools.output_bytes,
+        snapshots=tools.snapshots,
+    )
+
+
+def read_commands(settings: Settings) -> CommandRules:
+    """`[tools]`, as far as commands are concerned."""
+    tools = settings.tools
+    return CommandRules(
+        timeout_s=tools.command_timeout_s, network=tools.network, writable=tuple(tools.writable)
+    )
+
+
+def read_servers(settings: Settings) -> list[ServerConfig]:
+    """Every `[mcpServers.NAME]`, in the order of the file."""
+    return [
+        ServerConfig(
+            name=name,
+            command=each.command,
+            args=tuple(each.args),
+            env=each.env,
+            cwd=each.cwd,
+            url=each.url,
+            headers=each.headers,
+            bearer_token_env=each.bearer_token_env,
+            bearer_token_file=each.bearer_token_file,
+            enabled=each.enabled,
+            enabled_tools=None if each.enabled_tools is None else tuple(each.enabled_tools),
+            disabled_tools=tuple(each.disabled_tools),
+            startup_s=each.startup_timeout_s,
+            call_s=each.tool_timeout_s,
+        )
+        for name, each in settings.mcpServers.items()
+    ]
+
+
+def read_approval(settings: Settings) -> ApprovalRules:
+    """`[approval]`."""
+    approval = settings.approval
+    return ApprovalRules(policy=approval.policy, tools=approval.tools, commands=approval.commands)
+
+
+def read_notify(settings: Settings) -> NotifyRules:
+    """`[notify]`, as far as the command is concerned."""
+    command = settings.notify.command
+    return NotifyRules(command=None if command is None else tuple(command))
 
 
 def read_keep(settings: Settings) -> Keep | None:

@@ -27,8 +27,11 @@ VARIABLES = (
     "NOTIFY_SOCKET",
     "WATCHDOG_USEC",
     "WATCHDOG_PID",
+    "JOURNAL_STREAM",
 )
 """For this process alone: a child that inherited them would speak in our name."""
+WATCHDOG_LEAST_US, WATCHDOG_NEVER_US = 1_000, 2**64 - 1
+"""More often than each millisecond nobody means; USEC_INFINITY of systemd is for never."""
 
 log = logging.getLogger(__name__)
 
@@ -136,7 +139,17 @@ def find_notifier(environ: Mapping[str, str], *, pid: int) -> Notifier:
         microseconds = int(environ.get("WATCHDOG_USEC", "0")) if watched else 0
     except ValueError:
         microseconds = 0
-    return Notifier(address, microseconds / 1_000_000 if microseconds > 0 else None)
+    is_meant = WATCHDOG_LEAST_US <= microseconds < WATCHDOG_NEVER_US
+    return Notifier(address, microseconds / 1_000_000 if is_meant else None)
+
+
+def is_journal(environ: Mapping[str, str], descriptor: int) -> bool:
+    """Whether what is written there goes to the journal: JOURNAL_STREAM of systemd.exec(5)."""
+    try:
+        status = os.fstat(descriptor)
+    except OSError:
+        return False
+    return environ.get("JOURNAL_STREAM") == f"{status.st_dev}:{status.st_ino}"
 
 
 async def feed_watchdog(notifier: Notifier, ping: Callable[[], Awaitable[None]]) -> None:

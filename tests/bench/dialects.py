@@ -7,11 +7,8 @@ their JSON. The ratio says what everything between the two costs.
 
 import json
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -22,7 +19,8 @@ from askd.providers.base import Dialect, Endpoint, ModelRequest, TextDelta
 from askd.providers.http.transport import Transport
 from askd.providers.models import dialects
 from tests.bench.provider import FLOOD_TOKENS
-from tests.system.world import ROOT
+from tests.bench.provider_process import run_provider
+from tests.bench.rows import Row
 
 DIALECTS: tuple[Dialect, ...] = (
     "openai-chat",
@@ -44,23 +42,6 @@ class Rate:
     dialect: Dialect
     events: float
     ratio: float
-
-
-@contextmanager
-def flooding(dialect: Dialect) -> Iterator[str]:
-    """The address of a provider that gives everybody one long answer."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tests.bench.provider", dialect],
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert process.stdout is not None
-        yield process.stdout.readline().strip()
-    finally:
-        process.communicate()
 
 
 async def read_properly(transport: Transport, endpoint: Endpoint) -> float:
@@ -112,7 +93,19 @@ def measure(dialect: Dialect, rounds: int) -> Rate:
         await transport.aclose()
         return pairs
 
-    with flooding(dialect) as address:
+    with run_provider(dialect) as address:
         pairs = trio.run(run, address)
     events = statistics.median(FLOOD_TOKENS / ours for ours, _ in pairs)
     return Rate(dialect, events, statistics.median(bare / ours for ours, bare in pairs))
+
+
+def measure_dialects(rounds: int) -> Iterator[Row]:
+    """Events a second beside the bare socket, for each dialect."""
+    for dialect in DIALECTS:
+        rate = measure(dialect, rounds)
+        yield Row(
+            f"events read in `{dialect}`, against lines and JSON from a bare socket",
+            f"{rate.ratio:.2f}× ({rate.events:,.0f} a second)",
+            "reported",
+            None,
+        )

@@ -24,6 +24,7 @@ from ask.tails import find_last_messages
 from ask.transcript import Map
 from tests.bench.corpus import COMMON, RARE, Corpus, open_corpus
 from tests.bench.measure import Command, Run, cpu, pair, resident_bytes, run_once, wall
+from tests.bench.peers import Peer, missing_row
 from tests.bench.rows import Row
 from tests.system.world import ASK, World
 
@@ -98,9 +99,9 @@ def open_side(corpus: Corpus) -> Iterator[Side]:
 
 
 def measure_history(
-    directory: Path, rounds: int, *, messages: int, llm: str | None
+    directory: Path, rounds: int, *, messages: int, llm: Peer | None
 ) -> Iterator[Row]:
-    """G8: every row, with stores below `directory`."""
+    """Every row, with stores below `directory`."""
     corpora = [open_corpus(directory, number) for number in (messages // SCALE, messages)]
     with ExitStack() as stack:
         small, large = (stack.enter_context(open_side(corpus)) for corpus in corpora)
@@ -229,23 +230,22 @@ def _measure_grep(large: Side, rounds: int) -> Iterator[Row]:
     )
 
 
-def _measure_llm(small: Side, directory: Path, rounds: int, llm: str | None) -> Iterator[Row]:
+def _measure_llm(small: Side, directory: Path, rounds: int, llm: Peer | None) -> Iterator[Row]:
     number = small.corpus.facts.messages
     name = f"`llm logs -q` against `ask history search`, a rare word in {number:,} messages"
     if llm is None:
-        yield Row(name, "llm is not on PATH", "≥ 20× wall", None)
+        yield missing_row(name, "llm", "≥ 20× wall")
         return
-    env = {**small.world.env, "LLM_USER_PATH": str(fill_llm(small.corpus, directory, llm))}
-    peer = checked(Command([llm, "logs", "list", "-q", RARE, "-n", str(HITS)], env))
+    env = {**small.world.env, "LLM_USER_PATH": str(fill_llm(small.corpus, directory, llm.program))}
+    peer = checked(Command([llm.program, "logs", "list", "-q", RARE, "-n", str(HITS)], env))
     if len(LLM_HIT.findall(peer.expected or "")) != HITS:
         raise RuntimeError(f"llm found something else: {peer.expected!r:.500}")
     ours = checked(Command([ASK, "history", "search", RARE], small.world.env))
     pairing = pair(peer, ours, rounds=max(5, rounds // 4))
     low, high = pairing.spread(wall)
-    version = subprocess.run([llm, "--version"], capture_output=True, text=True, check=True).stdout
     ratio = pairing.ratio(wall)
     yield Row(
-        f"{name} ({version.strip()})",
+        f"{name} (llm {llm.version})",
         f"{ratio:.0f}× wall ({low:.0f}–{high:.0f}), {pairing.ratio(cpu):.0f}× CPU",
         "≥ 20× wall",
         ratio >= 20,

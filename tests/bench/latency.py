@@ -16,6 +16,8 @@ import httpx
 
 from ask.connection import Client
 from tests.bench.provider import STAMPED, STAMPS
+from tests.bench.rows import Row
+from tests.system.world import World
 
 PROMPT = STAMPED.decode()
 KEPT = 0.9
@@ -101,3 +103,14 @@ def compare(env: Mapping[str, str], rounds: int) -> tuple[float, float, Delays]:
             statistics.median(ours.worst for ours, _ in pairs),
         ),
     )
+
+
+def measure_latency(world: World, rounds: int) -> Iterator[Row]:
+    """A token's delay through the daemon against the provider's own stream."""
+    world.ok("warm")
+    median, worst, delays = compare(world.env, rounds)
+    name = "a token's delay through the daemon, against httpx straight from the provider"
+    figure = f"{median:.2f}× ({delays.median * 1e6:.0f} µs)"
+    yield Row(name, figure, "≤ 1.25×", median <= 1.25)
+    figure = f"{worst:.2f}× ({delays.worst * 1e6:.0f} µs)"
+    yield Row("the same, the 99th of a hundred", figure, "≤ 1.6×", worst <= 1.6)

@@ -24,12 +24,24 @@ class Run:
 
 @dataclass(frozen=True)
 class Command:
-    """What is run, and what its standard output must be (None: anything)."""
+    """What is run, and what its standard output must be (None: anything).
+
+    Attributes:
+        whole: `expected` is all that is to be said; else it is to be somewhere in it, once.
+    """
 
     argv: Sequence[str]
     env: Mapping[str, str]
     expected: str | None = None
     before: Callable[[], None] | None = None
+    whole: bool = True
+
+    def is_said(self, output: bytes) -> bool:
+        """Whether this output is what was expected."""
+        if self.expected is None:
+            return True
+        said = output.decode().strip()
+        return said == self.expected if self.whole else said.count(self.expected) == 1
 
 
 def run_once(command: Command) -> Run:
@@ -52,7 +64,7 @@ def run_once(command: Command) -> Run:
     process.stdout.close()
     if process.returncode != 0:
         raise RuntimeError(f"{command.argv}: exit code {process.returncode}")
-    if command.expected is not None and output.decode().strip() != command.expected:
+    if not command.is_said(output):
         raise RuntimeError(f"{command.argv}: said {output!r}")
     return Run(wall_s, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
 
@@ -98,3 +110,10 @@ def resident_bytes(pid: int) -> int:
     """The resident memory of a process now, from the kernel."""
     with open(f"/proc/{pid}/statm", encoding="ascii") as stream:
         return int(stream.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def read_cpu_s(pid: int) -> float:
+    """The CPU seconds that a process, with all of its threads, has taken so far."""
+    with open(f"/proc/{pid}/stat", encoding="ascii") as stream:
+        fields = stream.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

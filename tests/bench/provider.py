@@ -3,7 +3,9 @@
 Every completion is answered with the same twenty tokens, an HTTP chunk each, as
 fast as the socket takes them, so that a run measures the client and the daemon.
 A prompt that holds STAMPED gets many tokens at an even pace, each the moment that
-it was sent; a request for a summary is answered after a while; `python -m
+it was sent; one that holds LATE and a number thinks for so many milliseconds, and its first
+token is such a moment too; a request for a summary is answered after a while; whoever asks in
+the dialect Responses or Messages is answered in it; `python -m
 tests.bench.provider DIALECT` gives everybody one long answer in that dialect. It
 checks nothing; `tests.fakes.chat_server` and `tests.fakes.vendors` are the ones
 that do. Ends with its standard input.
@@ -25,6 +27,11 @@ STAMPS = 400
 STAMP_GAP_S = 0.004
 """Two hundred and fifty tokens a second: as a fast provider is."""
 
+LATE = b"LATE-"
+"""Before milliseconds, four digits of them."""
+MOMENT = "@{}@ "
+"""A first token that says when it was sent: between two marks, so that its end is known."""
+
 SUMMARY = PROMPT.encode().split(b"\n")[0]
 SUMMARY_S = 2.0
 """As a model takes for one; whatever is sent meanwhile is measured with it under way."""
@@ -32,6 +39,8 @@ SUMMARY_S = 2.0
 FLOOD_TOKENS = 20_000
 
 TOKENS = [f"tok{number} " for number in range(20)]
+ANSWER_TEXT = "".join(TOKENS).strip()
+"""What everybody is told; a run that shows something else is void."""
 
 
 def _chunk(data: bytes) -> bytes:
@@ -66,11 +75,10 @@ WHOLE = {
 UNSTREAMED = HEAD % b"application/json" + _chunk(json.dumps(WHOLE).encode()) + b"0\r\n\r\n"
 
 
-def write_flood(dialect: str) -> bytes:
-    """A response with many small deltas, an HTTP chunk for each event."""
+def write_answer(dialect: str, texts: tuple[str, ...]) -> bytes:
+    """A response of these deltas as a vendor's own dialect has it, an HTTP chunk for each event."""
     vendor = VENDORS.get(dialect, Copilot)()  # whose chunks are OpenAI's
-    texts = tuple(f"tok{number % 1000} " for number in range(FLOOD_TOKENS))
-    events = vendor.speak(Said(texts=texts, output_tokens=FLOOD_TOKENS))
+    events = vendor.speak(Said(texts=texts, output_tokens=len(texts)))
     head = HEAD % vendor.stream_type.encode()
     return head + b"".join(map(_chunk, events)) + b"0\r\n\r\n"
 
@@ -82,6 +90,23 @@ def send_stamped(connection: socket.socket) -> None:
         time.sleep(STAMP_GAP_S)
         connection.sendall(_event({"content": f"{time.perf_counter_ns()} "}))
     connection.sendall(_event({}, "stop") + _chunk(b"data: [DONE]\n\n") + b"0\r\n\r\n")
+
+
+def send_late(connection: socket.socket, body: bytes) -> None:
+    """Think for as long as the last prompt says, and answer with the moment before all else."""
+    place = body.rindex(LATE) + len(LATE)
+    time.sleep(int(body[place : place + 4]) / 1000)
+    first = _event({"content": MOMENT.format(time.perf_counter_ns())})
+    rest = ANSWER.partition(b"\r\n\r\n")[2]
+    connection.sendall(HEAD % b"text/event-stream" + first)
+    connection.sendall(rest)
+
+
+OTHERS = {
+    b"POST /v1/responses": write_answer("openai-responses", tuple(TOKENS)),
+    b"POST /v1/messages": write_answer("anthropic", tuple(TOKENS)),
+}
+"""For programs that speak only their maker's dialect, where no long answer is given."""
 
 
 def serve(connection: socket.socket, answer: bytes) -> None:
@@ -101,11 +126,15 @@ def serve(connection: socket.socket, answer: bytes) -> None:
             received = body[length:]
             if head.startswith(b"GET"):
                 connection.sendall(MODELS)
+            elif answer is ANSWER and head.startswith(tuple(OTHERS)):
+                connection.sendall(OTHERS[head.split(b"?")[0].split(b" HTTP")[0]])
             elif SUMMARY in body:
                 time.sleep(SUMMARY_S)
                 connection.sendall(answer)
             elif STAMPED in body:
                 send_stamped(connection)
+            elif LATE in body:
+                send_late(connection, body)
             elif b'"stream":true' in body.replace(b" ", b""):
                 connection.sendall(answer)
             else:
@@ -114,7 +143,10 @@ def serve(connection: socket.socket, answer: bytes) -> None:
 
 def main() -> None:
     """Serve until standard input ends."""
-    answer = write_flood(sys.argv[1]) if len(sys.argv) > 1 else ANSWER
+    answer = ANSWER
+    if len(sys.argv) > 1:
+        flood = tuple(f"tok{number % 1000} " for number in range(FLOOD_TOKENS))
+        answer = write_answer(sys.argv[1], flood)
     listening = socket.create_server(("127.0.0.1", 0))
     print(f"http://127.0.0.1:{listening.getsockname()[1]}/v1", flush=True)
 

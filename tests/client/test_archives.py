@@ -3,7 +3,6 @@
 import os
 import pty
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -61,18 +60,6 @@ def test_a_pipe_or_a_device_is_not_even_opened(tmp_path: Path) -> None:
         error = refuse(path)
         assert f"{path} is no regular file" in error.message
         assert "import - <" in str(error.hint)
-
-
-@pytest.fixture
-def stdin() -> Iterator[int]:
-    """Another standard input, for as long as the test lasts; what is written to it."""
-    before = os.dup(0)
-    reader, writer = os.pipe()
-    os.dup2(reader, 0)
-    os.close(reader)
-    yield writer
-    os.dup2(before, 0)
-    os.close(before)
 
 
 def test_a_dash_is_standard_input(stdin: int) -> None:

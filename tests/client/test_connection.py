@@ -21,13 +21,6 @@ from ask.protocol.frames import encode_response
 from tests.fakes.daemon import FakeDaemon, Peer, Refusal, Stage, answer
 
 
-def test_the_library_is_lazy() -> None:
-    assert ask.Client is Client
-    assert ask.connect is connect
-    with pytest.raises(AttributeError, match="nothing"):
-        ask.__getattr__("nothing")
-
-
 def test_call_and_answer(lone_home: Path) -> None:
     with FakeDaemon(lone_home) as daemon, connect() as client:
         assert client.hello["pid"] == 4711
@@ -46,6 +39,19 @@ def test_a_refusal_is_an_error_with_its_code(lone_home: Path) -> None:
         assert client.call("daemon/status")  # the connection lives on
     assert (caught.value.code, caught.value.reason) == (3, "conversation_not_found")
     assert caught.value.hint == "Look."
+
+
+def test_an_answer_is_found_when_it_has_come(lone_home: Path) -> None:
+    refusal = Refusal(3, "conversation_not_found", "Conversation not found: id=x")
+    with FakeDaemon(lone_home, refuse={"daemon/status": [refusal]}), connect() as client:
+        asked = [client.send("daemon/status"), client.send("daemon/status")]
+        assert client.poll(30.0, heed_answers=True) is None
+        with pytest.raises(RpcError, match="id=x"):
+            client.find_answer(asked[0])
+        while (found := client.find_answer(asked[1])) is None:
+            client.poll(30.0, heed_answers=True)
+        assert found["sessions"] == 2
+        assert client.find_answer(asked[1]) is None
 
 
 def test_an_error_that_makes_no_sense_is_a_failure(lone_home: Path) -> None:

@@ -117,3 +117,11 @@ def test_a_time_limit_holds_for_the_acceptance_too() -> None:
             deadline=time.monotonic() - 1,
             as_json=False,
         )
+
+
+def test_what_is_not_as_it_was_asked_for_is_said(capfd: Captured) -> None:
+    leave(Daemons({**ACCEPTED, "warning": "Nobody can be \x1b[31mnotified."}))
+    out, err = capfd.readouterr()
+    assert (out, err.splitlines()[0]) == ("t\n", "Nobody can be notified.")
+    leave(Daemons({**ACCEPTED, "warning": None}))
+    assert capfd.readouterr().err == "0c0ffee0\n"

@@ -17,7 +17,8 @@ from ask import connection, follow
 from ask.connection import Client, ConnectionLost, RpcError, connect
 from ask.endings import End
 from ask.exits import Failed
-from ask.fast.run import STOP_AFTER_S, Answer, Carried
+from ask.fast.codec import Answer
+from ask.fast.run import STOP_AFTER_S, Carried
 from ask.follow import Follower
 from ask.listener import NoDaemon
 from ask.render import Screen
@@ -48,10 +49,9 @@ def make(carried: Carried | None = None, **options: Any) -> Follower:
 
 
 @pytest.fixture(autouse=True)
-def no_long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is waited for in vain here is given up soon."""
+def no_long_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A daemon that comes back is found at once."""
     monkeypatch.setattr(follow, "RECONNECT_PAUSE_S", 0.001)
-    monkeypatch.setattr(follow, "RECONNECT_LIMIT_S", 0.05)
 
 
 # ---- what is shown -----------------------------------------------------------------
@@ -94,6 +94,21 @@ def test_json_is_one_event_a_line_and_the_last_is_the_end(lone_home: Path, capfd
     assert [line["text"] for line in lines if line["type"] == "delta"] == ["hm", "one ", "two"]
 
 
+def test_an_answer_of_calls_alone_has_no_parts(lone_home: Path, capfd: Captured) -> None:
+    def play(stage: Stage) -> None:
+        stage.start()
+        calls = [{"call_id": "c", "name": "look", "arguments": "{}"}]
+        item = {"type": "assistant_message", "id": stage.item_id, "calls": calls}
+        stage.event("item_added", completion=1, item=item)
+        stage.item_id += "b"
+        stage.say_whole("Found it.", completion=2)
+        stage.finish()
+
+    with FakeDaemon(lone_home, play):
+        assert make().run().text == "Found it."
+    assert capfd.readouterr().out == "Found it."
+
+
 def test_usage_and_the_last_answers_text(lone_home: Path, capfd: Captured) -> None:
     def play(stage: Stage) -> None:
         stage.start()
@@ -106,6 +121,50 @@ def test_usage_and_the_last_answers_text(lone_home: Path, capfd: Captured) -> No
         end = make().run()
     assert (end.text, end.usage) == ("Found it.", {"input_tokens": 3})
     assert capfd.readouterr().out == "Let me look.\nFound it."
+
+
+def steered(stage: Stage) -> None:
+    """An answer that is cut by a message, and the answer to that."""
+    stage.delta("hm", kind="reasoning")
+    stage.delta("Once")
+    item = stage.accept_steering("s.0", "no, rhyme")
+    stage.say_whole("Once upon a", status="interrupted")
+    stage.join(item, "t.2")
+    stage.delta("The ")
+    stage.say_whole("The end.", completion=2)
+    stage.finish()
+
+
+def test_an_answer_that_was_cut_is_none_of_those_that_are_kept(
+    lone_home: Path, capfd: Captured
+) -> None:
+    with FakeDaemon(lone_home, steered):
+        assert make().run().text == "The end."
+    assert capfd.readouterr().out == "Once upon a\nThe end."
+
+
+def test_who_steers_is_shown_what_follows_also_over_a_lost_connection(
+    lone_home: Path, capfd: Captured
+) -> None:
+    def lost(stage: Stage) -> None:
+        stage.delta("Once")
+        stage.drop()
+
+    results = {"turn/start": {"steers": "s.0"}}
+    with FakeDaemon(lone_home, lost, steered, results=results):
+        assert make().run().text == "The end."
+    assert capfd.readouterr().out == "The end."
+
+
+def test_in_json_who_steers_gets_every_event_and_the_deltas_of_the_answer(
+    lone_home: Path, capfd: Captured
+) -> None:
+    with FakeDaemon(lone_home, steered, results={"turn/start": {"steers": "s.0"}}):
+        assert make(as_json=True).run().code == 0
+    lines = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert [line["type"] for line in lines] == [
+        *("prompt_steered", "item_added", "item_added", "delta", "item_added", "turn_finished"),
+    ]
 
 
 def test_a_large_answer_is_read_from_its_blob(lone_home: Path, capfd: Captured) -> None:
@@ -383,7 +442,8 @@ def test_a_daemon_that_drains_is_asked_again(lone_home: Path) -> None:
     assert len(daemon.asked("turn/start")) == 3
 
 
-def test_a_daemon_that_stays_away(lone_home: Path) -> None:
+def test_a_daemon_that_stays_away(lone_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(follow, "RECONNECT_LIMIT_S", 0.0)
     daemon = FakeDaemon(lone_home, drop_after("one "))
     follower = make()
 
@@ -478,6 +538,32 @@ def test_an_interrupt_outlives_the_connection(lone_home: Path) -> None:
 
     with FakeDaemon(lone_home, lose, stop):
         assert make().run().code == 130
+
+
+def test_the_short_ways_connection_is_let_go_when_there_is_another(lone_home: Path) -> None:
+    """Until then its person is there for the daemon, which asks nobody else."""
+    here, there = socket.socketpair()
+    carried = Carried("k")
+    with here, there, FakeDaemon(lone_home, answer("one")) as daemon:
+        with connect(start=False) as client:
+            carried.answer = Answer(start(client))
+            while client.receive()[1].get("type") != "turn_finished":
+                pass
+        carried.held = os.dup(here.fileno())
+        here.close()
+        there.setblocking(False)
+        follower = make(carried)
+
+        def subscribe(client: Client) -> dict[str, Any]:
+            with pytest.raises(BlockingIOError):
+                there.recv(1)
+            return start(client)
+
+        follower.start = subscribe
+        assert follower.run().code == 0
+        assert "conversation/subscribe" in [method for method, _ in daemon.requests]
+        assert there.recv(1) == b""
+        assert carried.held is None
 
 
 def test_an_interrupt_of_the_short_way_is_carried_on(lone_home: Path) -> None:
@@ -622,8 +708,10 @@ def test_waiting_is_shown_and_pinged(
     with FakeDaemon(lone_home, load) as daemon:
         follower = make(carried)
         follower.connect = lambda: connect(start=False) if not carried.answer else lose()
-        with pytest.raises(ConnectionLost):
-            follower.run()
+        with monkeypatch.context() as impatient:
+            impatient.setattr(follow, "RECONNECT_LIMIT_S", 0.0)
+            with pytest.raises(ConnectionLost):
+                follower.run()
 
         def ready(stage: Stage) -> None:
             stage.wait_for("daemon/status")

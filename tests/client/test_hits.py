@@ -2,7 +2,7 @@
 
 import pytest
 
-from ask.hits import lay_out_hits, name_conversation, say_more
+from ask.hits import is_styled, lay_out_hits, name_conversation, say_more
 from tests.fakes.hits import make_hit
 
 
@@ -55,3 +55,11 @@ def test_a_name_goes_before_a_title() -> None:
 
 def test_more_is_twice_as_much() -> None:
     assert say_more(20) == "There is more: -n 40 shows twice as much."
+
+
+def test_who_wants_no_sequences_gets_none() -> None:
+    assert is_styled({"TERM": "xterm"})
+    assert is_styled({"TERM": "xterm", "NO_COLOR": ""})
+    assert not is_styled({"TERM": "xterm", "NO_COLOR": "1"})
+    assert not is_styled({"TERM": "dumb"})
+    assert not is_styled({})

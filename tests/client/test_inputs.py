@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,8 @@ import pytest
 from ask.commands.root import main
 from ask.connection import connect
 from ask.exits import Failed
-from ask.fast.run import Answer, Carried
+from ask.fast.codec import Answer
+from ask.fast.run import Carried
 from ask.inputs import FILES_LIMIT, INLINE_LIMIT_BYTES, Input, read_inputs, send_parts
 from ask.protocol.messages import BLOB_LIMIT_BYTES
 from tests.fakes.daemon import FakeDaemon
@@ -20,18 +20,6 @@ from tests.fakes.daemon import FakeDaemon
 def carried() -> Carried:
     """The short way has done nothing yet."""
     return Carried("k")
-
-
-@pytest.fixture
-def stdin() -> Iterator[int]:
-    """The writing end of a pipe that is standard input."""
-    before = os.dup(0)
-    reader, writer = os.pipe()
-    os.dup2(reader, 0)
-    os.close(reader)
-    yield writer
-    os.dup2(before, 0)
-    os.close(before)
 
 
 def read(

@@ -8,13 +8,15 @@ from pathlib import Path
 import pytest
 
 from ask import follow, person
+from ask.approve import GUTTER
 from ask.connection import connect
+from ask.fast import beside
 from ask.fast.run import Carried
 from ask.follow import Follower
 from ask.person import Person
 from ask.render import Screen
 from tests.client.test_follow import start
-from tests.client.test_questions import DETAIL, PROMPT, SHOWN
+from tests.client.test_questions import ALLOW, APPROVAL, DETAIL, PROMPT, SHOWN
 from tests.fakes.daemon import FakeDaemon, Refusal, Stage
 
 Captured = pytest.CaptureFixture[str]
@@ -36,7 +38,7 @@ class Desk:
 
     def say(self, text: str) -> None:
         self.shown += text
-        if text.endswith(PROMPT) and self.lines:
+        if text.endswith((PROMPT, ALLOW)) and self.lines:
             self.type(self.lines.pop(0))
 
     def type(self, line: str) -> None:
@@ -169,3 +171,70 @@ def test_a_daemon_that_ends_meanwhile_is_answered_when_it_is_back(
     assert [each["interactive"] for each in daemon.asked("conversation/subscribe")][-1] is True
     assert daemon.asked("question/answer")[-1]["decision"] == "reset"
     assert desk.shown.count(SHOWN) == 2 - len(desk.lines)
+
+
+def ask_to_allow(stage: Stage, *bodies: str) -> None:
+    stage.start()
+    for number, body in enumerate(bodies, start=1):
+        detail = {**APPROVAL, "title": f"Run: {number}", "body": body}
+        fields = {"question_id": f"q{number}", "kind": "approval", "digest": f"d{number}"}
+        stage.event("question_asked", **fields, detail=detail, expires_at=1.0)
+
+
+def test_calls_are_allowed_one_after_the_other(lone_home: Path, desk: Desk) -> None:
+    def play(stage: Stage) -> None:
+        ask_to_allow(stage, "ls", "rm -rf ~")
+        for number in (1, 2):
+            answered = stage.wait_for("question/answer")
+            fields = {"question_id": f"q{number}", "by": "x", "decision": answered["decision"]}
+            stage.event("question_answered", **fields)
+        stage.say_whole("done")
+        stage.finish()
+
+    desk.type("y\ny\n")  # typed ahead, for something else
+    desk.lines = ["a\n", "n because it deletes\n"]
+    with FakeDaemon(lone_home, play) as daemon:
+        assert make().run().code == 0
+    said = [(e["digest"], e["decision"], e.get("reason")) for e in daemon.asked("question/answer")]
+    assert said == [("d1", "always", None), ("d2", "no", "it deletes")]
+    assert desk.shown.index(f"{GUTTER}ls\n") < desk.shown.index(f"{GUTTER}rm -rf ~\n")
+
+
+def test_where_a_pipe_is_read_the_answer_comes_from_the_terminal(
+    lone_home: Path, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader, writer = os.pipe()
+    monkeypatch.setattr(person, "STDIN", reader)
+    monkeypatch.setattr(beside, "has_input", lambda: True)
+    monkeypatch.setattr(beside, "TERMINAL", os.ttyname(desk.theirs))
+    before = len(os.listdir("/proc/self/fd"))
+
+    def play(stage: Stage) -> None:
+        begin(stage)
+        end(stage, stage.wait_for("question/answer")["decision"])
+
+    desk.lines = ["2\n"]
+    with FakeDaemon(lone_home, play) as daemon:
+        assert make().run().code == 0
+    assert [each["decision"] for each in daemon.asked("question/answer")] == ["reset"]
+    assert len(os.listdir("/proc/self/fd")) == before
+    os.close(reader)
+    os.close(writer)
+
+
+def test_a_terminal_that_is_gone_leaves_it_to_others(
+    lone_home: Path, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader, writer = os.pipe()
+    monkeypatch.setattr(person, "STDIN", reader)
+
+    def play(stage: Stage) -> None:
+        begin(stage)
+        end(stage, "compact")
+
+    with FakeDaemon(lone_home, play) as daemon:
+        assert make().run().code == 0
+    assert daemon.asked("question/answer") == []
+    assert PROMPT not in desk.shown
+    os.close(reader)
+    os.close(writer)

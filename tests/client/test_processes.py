@@ -86,15 +86,9 @@ def test_status_and_completion(lone_home: Path, environ: dict[str, str]) -> None
     with FakeDaemon(lone_home):
         done = ask("daemon", "status", "--json", environ=environ)
     assert json.loads(done.stdout)["pid"] == 4711
-    done = ask(
-        environ={
-            **environ,
-            "_ASK_COMPLETE": "bash_complete",
-            "COMP_WORDS": "ask li",
-            "COMP_CWORD": "1",
-        }
-    )
-    assert done.stdout == b"plain,list\n"
+    tab = {**environ, "_ASK_COMPLETE": "bash_complete"}
+    done = ask("li", "ask li", environ=tab)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"word\tlist\n", b"")
 
 
 def test_an_empty_input_is_said_and_none_is_not(lone_home: Path, environ: dict[str, str]) -> None:
@@ -198,6 +192,44 @@ def test_on_a_terminal(lone_home: Path, environ: dict[str, str], way: list[str])
     assert shown == b"red alert\r\n"
     (params,) = daemon.asked("turn/start")
     assert params["terminal"].startswith("tty:/dev/pts/")
+
+
+TOLD = """
+import _socket, os, sys
+log = os.open(os.environ["LOG"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+def tell(text): os.write(log, f"{text}\\n".encode())
+class Told(_socket.socket):
+    def sendall(self, data):
+        super().sendall(data)
+        tell("sent")
+_socket.socket = Told
+sys.addaudithook(lambda event, found: tell(found[0]) if event == "import" else None)
+from ask.__main__ import main
+main()
+"""
+"""The program, and a file in which stands what it imported and when it had sent."""
+
+
+def test_the_prompt_is_sent_before_anything_that_paints_is_imported(
+    lone_home: Path, environ: dict[str, str], tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    environ |= {"LOG": str(log), "TERM": "xterm"}
+    environ.pop("NO_COLOR", None)
+    master, slave = pty.openpty()
+    with FakeDaemon(lone_home, answer("# Yes", "# ", "Yes")):
+        command = [sys.executable, "-c", TOLD, "-q", "hi"]
+        subprocess.run(command, env=environ, stdin=slave, stdout=slave, timeout=LIMIT_S, check=True)
+    shown = os.read(master, 1000)
+    os.close(master)
+    os.close(slave)
+    assert shown.startswith(b"# Yes")
+    assert b"\x1b[1;4mYes" in shown
+    before, sent, after = log.read_text().partition("sent\n")
+    assert sent
+    names = ("ask.markdown", "rich", "pygments", "markdown_it")
+    assert [name for name in names if name in before] == []
+    assert [name for name in names if name in after] == list(names)
 
 
 # ---- outputs that take nothing -----------------------------------------------------

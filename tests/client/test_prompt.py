@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from ask.exits import Failed
-from ask.fast.run import Answer, Carried
-from ask.prompt import Wish, ask_prompt, build_params, find_target
+from ask.fast.codec import Answer
+from ask.fast.run import Carried
+from ask.prompt import ask_prompt, build_params, find_target
+from ask.wish import Wish
 from tests.fakes.daemon import FakeDaemon, Refusal, Stage, answer
 
 Captured = pytest.CaptureFixture[str]
@@ -39,7 +41,7 @@ def test_all_that_may_be_wished_for_is_sent(lone_home: Path, tmp_path: Path) -> 
             files=(str(path),),
             key="k-1",
             timeout_s=2.5,
-            fail_busy=True,
+            busy="fail",
             quiet=True,
         )
     (params,) = daemon.asked("turn/start")
@@ -63,6 +65,8 @@ def test_what_the_model_is_asked_for_is_sent(lone_home: Path, tmp_path: Path) ->
             max_output_tokens=7,
             stop=("END", "\n"),
             effort="none",
+            tools=["read", "time__*"],
+            approve="ask",
         )
     (params,) = daemon.asked("turn/start")
     schema = params["options"].pop("answer_schema")
@@ -72,6 +76,8 @@ def test_what_the_model_is_asked_for_is_sent(lone_home: Path, tmp_path: Path) ->
         "max_output_tokens": 7,
         "stop": ["END", "\n"],
         "effort": "none",
+        "tools": ["read", "time__*"],
+        "approve": "ask",
     }
     assert [part["type"] for part in params["parts"]] == ["text", "blob"]
     assert params["parts"][1]["media_type"] == "image/png"
@@ -79,7 +85,12 @@ def test_what_the_model_is_asked_for_is_sent(lone_home: Path, tmp_path: Path) ->
 
 def test_nothing_is_sent_with_a_schema_that_is_none(lone_home: Path) -> None:
     with FakeDaemon(lone_home) as daemon:
-        for wish in ({"schema": "age years"}, {"images": ("/nowhere",)}, {"stop": ("\ud800",)}):
+        for wish in (
+            {"schema": "age years"},
+            {"images": ("/nowhere",)},
+            {"stop": ("\ud800",)},
+            {"tools": ["\ud800"]},
+        ):
             with pytest.raises(Failed) as caught:
                 ask(**wish)
             assert caught.value.code == 2

@@ -1,9 +1,13 @@
 """A person sees every prompt, answer and end once, whatever way it came."""
 
+import json
 from typing import Any
 
+import pytest
+
 from ask.feed import News
-from ask.scene import Scene, lay_out_prompt
+from ask.scene import Scene, lay_out_call, lay_out_prompt, shorten_output
+from ask.transcript import Call
 from tests.client.test_transcript import answer, notice, number, prompt, started
 
 Map = dict[str, Any]
@@ -131,6 +135,28 @@ def test_a_failed_turn_says_why() -> None:
     assert shown == "> 1\n\no\n* It is down.\n\n"
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("", ""),
+        ("one\ntwo\n", "one\ntwo"),
+        ("\n".join("abcde"), "a\nb\nc\nd\ne"),
+        ("\n".join("abcdef"), "a\nb\nc\nd\ne\n... (11 chars total)"),
+        ("x" * 201, "x" * 200 + "... (201 chars total)"),
+    ],
+)
+def test_of_what_a_tool_found_the_beginning_is_enough(text: str, shown: str) -> None:
+    assert shorten_output(text) == shown
+
+
+def test_a_call_is_one_line_whatever_it_holds() -> None:
+    arguments = json.dumps({"command": "a\nb\x1b]0;x\x07" + "c" * 300})
+    line = lay_out_call(Call("1", "run_command", arguments))
+    assert line.startswith("[run_command] a b\\x1b]0;x\\x07ccc")
+    assert line.isprintable()
+    assert len(line) < 230
+
+
 def test_notices_calls_outputs_and_a_cleared_view() -> None:
     calls: Map = {
         "type": "assistant_message",
@@ -149,7 +175,7 @@ def test_notices_calls_outputs_and_a_cleared_view() -> None:
         {"type": "titled", "title": "x"},
     )
     assert shown == (
-        "* User viewed help\n\n[calls add]\n\n* 4\n\n* The model sees nothing of the above.\n\n"
+        "* User viewed help\n\n[add]\n\n* 4\n\n* The model sees nothing of the above.\n\n"
     )
 
 

@@ -8,6 +8,7 @@ import fcntl
 import importlib.util
 import json
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -95,6 +96,19 @@ def test_a_daemon_is_started_in_a_clean_room(
     log = home / "state" / "askd.log"
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
     assert stat.S_IMODE(log.parent.stat().st_mode) == 0o700
+
+
+def test_a_daemon_that_ends_before_its_client_leaves_nothing_behind(
+    lone_home: Path, askd: Callable[[str], None]
+) -> None:
+    askd(LISTEN)
+    with connect() as client:
+        pid = client.hello["pid"]
+        os.kill(pid, signal.SIGKILL)
+        until = time.monotonic() + 20
+        while Path(f"/proc/{pid}").exists():  # as long as it is a zombie, it is there
+            assert time.monotonic() < until
+            time.sleep(0.005)
 
 
 def test_a_herd_starts_one(lone_home: Path, askd: Callable[[str], None]) -> None:
@@ -219,6 +233,16 @@ def test_a_log_that_cannot_be_written(lone_home: Path, askd: Callable[[str], Non
     with pytest.raises(NoDaemon, match="cannot be written: Is a directory") as caught:
         connect()
     assert caught.value.code == 74
+
+
+def test_a_pipe_in_the_logs_place_is_not_waited_for(
+    lone_home: Path, askd: Callable[[str], None]
+) -> None:
+    log = Paths.of(os.environ).log_file
+    log.parent.mkdir(parents=True)
+    os.mkfifo(log)
+    with pytest.raises(NoDaemon, match="cannot be written: No such device"):
+        connect()
 
 
 def test_a_client_without_a_daemon_installed(

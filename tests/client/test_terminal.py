@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ask.terminal import ControlFilter, find_terminal, strip_controls
+from ask.terminal import ControlFilter, find_terminal, flatten, strip_controls
 
 nasty = st.text(
     st.sampled_from(
@@ -28,6 +28,8 @@ nasty = st.text(
         ("\x9b31mred", "red"),
         ("\x1b]52;c;ZXZpbA==\x07after", "after"),
         ("\x1b]0;title\x1b\\after", "after"),
+        ("\x1b Pafter", "after"),  # no string begins behind an intermediate
+        ("\x1b (\x1b[31mred", "red"),
         ("\x9d8;;http://x\x9clink\x1b]8;;\x1b\\", "link"),
         ("\x1bP1$r0m\x1b\\after", "after"),
         ("\x90q#0\x9cafter", "after"),
@@ -77,6 +79,10 @@ def test_where_it_is_cut_does_not_matter(text: str, cuts: list[int]) -> None:
 @given(st.text(st.characters(exclude_categories=["C", "Zl", "Zp"])))
 def test_printable_text_is_left_as_it_is(text: str) -> None:
     assert strip_controls(text) == text
+
+
+def test_what_others_call_a_thing_is_one_line() -> None:
+    assert flatten(" a\x1b[31m name\n of\ttwo\x1b]0;x\x07 lines ") == "a name of two lines"
 
 
 def test_a_terminal_that_has_a_name() -> None:

@@ -244,3 +244,21 @@ def test_a_change_of_the_view_stands_where_it_was_made() -> None:
         Change(4, "undo"),
     ]
     assert read_messages(events) == []
+
+
+def test_a_snapshot_stands_in_its_turn_and_outside_of_one() -> None:
+    def taken(seq: int, turn_id: str | None, **more: str) -> Map:
+        item = {"type": "snapshot", "id": "0123456789ab", "worktree": "/w", "commit": ""}
+        return {"type": "item_added", "seq": seq, "turn_id": turn_id, "item": item, **more}
+
+    prompt = {"type": "user_message", "id": "t.0", "parts": [{"type": "text", "text": "do it"}]}
+    events: list[Map] = [
+        {"type": "prompt_accepted", "seq": 2, "turn_id": "t", "items": [prompt], "at": 0.0},
+        taken(3, "t"),
+        taken(4, "t", status="superseded"),
+        taken(5, None),
+    ]
+    (message, within, outside) = read_entries(events)
+    assert message == read_messages(events)[0]
+    assert within == Change(3, "snapshot", "0123456789ab of /w")
+    assert outside == Change(5, "snapshot", "0123456789ab of /w")

@@ -1,9 +1,14 @@
 """Lines as a person types them."""
 
+import io
 import os
 import pty
+import sys
 
-from ask.typed import TypedLines
+import pytest
+
+from ask.exits import Failed
+from ask.typed import TypedLines, read_line
 
 
 def test_a_line_is_read_when_it_is_complete() -> None:
@@ -56,3 +61,24 @@ def test_what_is_no_terminal_has_nothing_to_forget_but_its_rest() -> None:
     assert typed.read() == ["2"]
     os.close(reader)
     os.close(writer)
+
+
+def test_the_next_line_of_a_script_and_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("one\n\nlast"))
+    assert [read_line("> ", by_hand=False) for _ in range(4)] == ["one\n", "\n", "last", None]
+
+
+def test_a_line_that_is_no_text_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\xff\n"), "utf-8"))
+    with pytest.raises(Failed, match="not valid UTF-8"):
+        read_line("", by_hand=False)
+
+
+def test_a_person_sees_a_mark_and_leaves_with_ctrl_d(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stdin", io.StringIO("hi\n"))
+    assert read_line("> ", by_hand=True) == "hi"
+    assert read_line("> ", by_hand=True) is None
+    assert capsys.readouterr().out == "> > \n"

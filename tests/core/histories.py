@@ -20,6 +20,7 @@ from askd.core.events import (
     ItemAdded,
     ItemPinned,
     ItemUnpinned,
+    PromptSteered,
     PromptWithdrawn,
     TurnFinished,
     TurnStarted,
@@ -121,6 +122,17 @@ class History:
         self.bodies.append(TurnFinished(self.running, outcome, 0))
         self.running = None
 
+    def steer(self, size: int) -> None:
+        """A message that cuts the answer of the running turn."""
+        assert self.running is not None
+        number = 1 + sum(isinstance(body, ItemAdded) for body in self.bodies)
+        item_id = f"{self.running}.{number}"
+        said = UserMessage(f"{item_id}s", (Text("rather this " * size),))
+        self.bodies.append(PromptSteered(self.running, f"key-{said.id}", (said,)))
+        cut = AssistantMessage(item_id, (Text("because"),))
+        self.bodies.append(ItemAdded(self.running, cut, number, "interrupted"))
+        self.bodies.append(ItemAdded(self.running, said))
+
     def withdraw(self) -> None:
         """A prompt that was taken back."""
         turn_id = f"t{self._count}"
@@ -181,6 +193,8 @@ class History:
                 self.end(size, outcome="failed" if kind == "failed" else "completed")
         elif self.running is not None and kind == "tool":
             self.use_tool(size, parallel=chance % 2 == 0)
+        elif self.running is not None and kind == "steer":
+            self.steer(size)
         elif self.running is not None and kind == "turn":
             self.end(size, outcome="interrupted" if chance % 4 == 0 else "completed")
         elif kind == "withdraw":
@@ -205,7 +219,7 @@ class History:
 
 
 KINDS = (
-    *("turn",) * 6, "begin", *("tool",) * 3, "failed", "withdraw", "pin", "unpin", "clear",
+    *("turn",) * 6, "begin", *("tool",) * 3, "failed", "withdraw", "steer", "pin", "unpin", "clear",
     "compact", "compact", "prune", "prune", "undo",
 )  # fmt: skip
 STEPS: st.SearchStrategy[Step] = st.tuples(

@@ -1,12 +1,21 @@
 """Blobs are found, and stood in for, wherever parts are."""
 
 from askd.core.blob_parts import find_blobs, name_missing
-from askd.core.events import Body, ConversationCreated, ItemAdded, PromptAccepted, ViewChanged
+from askd.core.events import (
+    Body,
+    ConversationCreated,
+    ItemAdded,
+    PromptAccepted,
+    PromptSteered,
+    ViewChanged,
+)
 from askd.core.items import (
     AssistantMessage,
     Blob,
+    Copy,
     Notice,
     Part,
+    Snapshot,
     Summary,
     Text,
     ToolOutput,
@@ -27,8 +36,9 @@ def test_digests_are_found_wherever_parts_are() -> None:
         ItemAdded("t", ToolOutput("o", "call", "read", (blob("d"),))),
         ItemAdded(None, UserMessage("u", (blob("e"),))),
         ItemAdded(None, Notice("n", "x")),
+        PromptSteered("t", "k", (UserMessage("s", (blob("f"),)),)),
     ]
-    assert find_blobs(bodies) == ["a", "b", "c", "d", "e"]
+    assert find_blobs(bodies) == ["a", "b", "c", "d", "e", "f"]
 
 
 def test_a_missing_blob_becomes_a_sentence_and_a_known_one_stays() -> None:
@@ -64,3 +74,16 @@ def test_blobs_of_what_is_seen_of_an_output() -> None:
     assert isinstance(named, ViewChanged)
     assert find_blobs([named]) == []
     assert named.shortened[0].parts[0] == Text("in short")
+
+
+def test_blobs_of_copies_of_files() -> None:
+    copies = (Copy("kept", blob("a")), Copy("lost", blob("b")), Copy("made"), Copy("t", Text("x")))
+    body = ItemAdded("t", Snapshot("s", "/w", "", paths=("large",), copies=copies))
+    assert find_blobs([body]) == ["a", "b"]
+    assert name_missing(body, {"a", "b"}) is body
+    named = name_missing(body, {"a"})
+    assert isinstance(named, ItemAdded)
+    assert isinstance(named.item, Snapshot)
+    # A sentence in place of a content would be put back as the file.
+    assert named.item.copies == (copies[0], copies[2], copies[3])
+    assert named.item.paths == ("large", "lost")

@@ -1,12 +1,12 @@
 """The fold says what the log says, costs the same for each event, and never raises."""
 
-import time
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 
-from askd.core.conversation import Conversation, Settings, count_messages, fold
+from askd.core.conversation import Conversation, count_messages, fold
 from askd.core.events import (
     Body,
     CompletionFinished,
@@ -15,6 +15,7 @@ from askd.core.events import (
     ItemAdded,
     ItemPinned,
     ItemUnpinned,
+    PromptSteered,
     PromptWithdrawn,
     QuestionAnswered,
     QuestionAsked,
@@ -37,8 +38,10 @@ from askd.core.items import (
     UserMessage,
 )
 from askd.core.outcome import Usage
+from askd.core.standing import Settings
 from tests.core.turn_world import accept, record
 from tests.core.values import logs
+from tests.fakes.growth import LINEAR, find_growth
 
 CREATED = ConversationCreated("c", "work")
 ANSWER = AssistantMessage("t.1", (Text("Blue."),))
@@ -47,6 +50,19 @@ QUESTION = QuestionAsked("t", "q", "approval", "d", {}, 9.0)
 
 def tell(*bodies: Body) -> Conversation:
     return fold("c", record([CREATED, *bodies]))
+
+
+def test_what_was_said_to_a_turn_waits_until_it_joins() -> None:
+    one, two = (UserMessage(id, (Text(id),)) for id in ("s1", "s2"))
+    said = [PromptSteered("t", each.id, (each,)) for each in (one, two)]
+    it = tell(accept(), TurnStarted("t", 1), said[0], PromptSteered("nobody", "k", (one,)), said[1])
+    assert it.turns["t"].waiting == [one, two]
+    assert isinstance(it.turns["t"].last, TurnStarted)
+    assert it.message_count == 1
+    joined = ItemAdded("t", one)
+    it = tell(accept(), TurnStarted("t", 1), *said, joined)
+    assert (it.turns["t"].waiting, it.turns["t"].steered) == ([two], said)
+    assert it.message_count == 2
 
 
 def test_a_conversation_is_named_titled_and_set() -> None:
@@ -248,19 +264,19 @@ def test_no_log_makes_it_raise(log: list[Event]) -> None:
     assert it.running is None or it.running in it.unfinished
 
 
-def test_ten_thousand_events_fold_in_a_moment() -> None:
-    bodies: list[Body] = [CREATED]
-    for n in range(2000):
-        bodies += [
-            accept(f"t{n}"),
-            TurnStarted(f"t{n}", 1),
-            ItemAdded(f"t{n}", replace(ANSWER, id=f"t{n}.1"), 1),
-            CompletionFinished(f"t{n}", 1, "end", Usage(1, 1)),
-            TurnFinished(f"t{n}", "completed", 0),
-        ]
-    log = record(bodies)
-    began = time.process_time()
-    it = fold("c", log)
-    took = time.process_time() - began
-    assert it.message_count == 4000
-    assert took < 0.5
+def test_a_long_log_folds_in_proportion() -> None:
+    def prepare(turns: int) -> Callable[[], Conversation]:
+        bodies: list[Body] = [CREATED]
+        for n in range(turns):
+            bodies += [
+                accept(f"t{n}"),
+                TurnStarted(f"t{n}", 1),
+                ItemAdded(f"t{n}", replace(ANSWER, id=f"t{n}.1"), 1),
+                CompletionFinished(f"t{n}", 1, "end", Usage(1, 1)),
+                TurnFinished(f"t{n}", "completed", 0),
+            ]
+        log = record(bodies)
+        return lambda: fold("c", log)
+
+    assert prepare(2000)().message_count == 4000
+    assert find_growth(prepare, 250) < LINEAR

@@ -22,8 +22,10 @@ from tests.core.values import BODY_TYPES
 
 # What is in people's databases: a tag that is renamed here makes their events unknown.
 TAGS = {
-    "conversation_created", "renamed", "settings_changed", "prompt_accepted", "prompt_withdrawn",
-    "turn_started", "item_added", "completion_finished", "question_asked", "question_answered",
+    "conversation_created", "renamed", "settings_changed", "instructions_changed",
+    "prompt_accepted", "prompt_steered", "prompt_withdrawn", "turn_started", "item_added",
+    "completion_finished",
+    "question_asked", "question_answered",
     "view_changed", "item_pinned", "item_unpinned", "titled",
     "unreadable", "turn_finished",
 }  # fmt: skip

@@ -11,6 +11,7 @@ from askd.core.events import (
     Event,
     ItemAdded,
     ItemPinned,
+    PromptSteered,
     PromptWithdrawn,
     QuestionAnswered,
     QuestionAsked,
@@ -23,7 +24,7 @@ from askd.core.events import (
     ViewChanged,
 )
 from askd.core.forks import plan_fork
-from askd.core.items import AssistantMessage, Notice, Text
+from askd.core.items import AssistantMessage, Notice, Text, UserMessage
 from tests.core.turn_world import accept, record
 from tests.core.values import logs
 
@@ -95,6 +96,15 @@ def test_a_fork_at_an_event_knows_nothing_of_what_came_later() -> None:
     assert (list(in_the_middle.turns), in_the_middle.title) == (["t"], "A title")
     assert continue_with(plan_fork(SOURCE, at_seq=5)).turns == {}
     assert plan_fork(SOURCE, at_seq=1) == []
+
+
+def test_what_was_said_to_a_turn_is_copied_with_it_and_without_its_key() -> None:
+    message = UserMessage("s", (Text("no"),))
+    said: list[Body] = [PromptSteered("t", "k", (message,)), ItemAdded("t", message)]
+    *begun, end = turn("t")
+    fork = continue_with(plan_fork(record([ConversationCreated("c"), *begun, *said, end])))
+    assert fork.turns["t"].steered == [PromptSteered("t", "", (message,))]
+    assert (fork.turns["t"].waiting, fork.message_count) == ([], 3)
 
 
 def test_what_was_cleared_stays_cleared() -> None:

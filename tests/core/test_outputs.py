@@ -24,6 +24,7 @@ from askd.core.outputs import (
     ONE_SHARE,
     blank_output,
     can_shorten,
+    count_bytes,
     cut_output,
     find_cap,
     find_fixed,
@@ -38,6 +39,12 @@ PICTURE = Blob("ab" * 32, 5000, "image/png")
 
 def make_output(text: str, *, id: str = "o", call_id: str = "call_1") -> ToolOutput:
     return ToolOutput(id, call_id, "peek", (Text(text),))
+
+
+def test_bytes_are_those_of_the_text_wherever_it_is_kept() -> None:
+    beside = Blob("cd" * 32, 700, "text/plain")
+    output = ToolOutput("o", "call_1", "peek", (Text("aé\ud800"), beside, PICTURE))
+    assert count_bytes(output) == 4 + 700
 
 
 # ---- how much ------------------------------------------------------------------------

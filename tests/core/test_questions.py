@@ -16,13 +16,18 @@ from askd.core.events import (
 )
 from askd.core.items import Text, UserMessage
 from askd.core.questions import (
+    CLOSED,
     Choice,
     QuestionKind,
+    close_elicitations,
     describe_question,
     digest_question,
+    find_all_open,
     find_answer,
     find_choices,
+    find_number,
     find_open,
+    find_parking,
     find_question,
 )
 
@@ -106,11 +111,29 @@ def test_the_first_answer_counts() -> None:
     assert found.decision == "reset"
 
 
-def test_a_turn_waits_for_its_latest_unanswered_question() -> None:
-    one, two = asked(1, "t.1"), asked(2, "t.2")
+def test_a_turn_waits_for_all_its_unanswered_questions_the_first_one_first() -> None:
+    one, two, three = asked(1, "t.1"), asked(2, "t.2"), asked(3, "t.3")
     assert find_open(record_of()) is None
     assert find_open(record_of(one)) == one
-    assert find_open(record_of(one, two)) == two
-    assert find_open(record_of(one, two, answered(2))) == one
+    assert find_open(record_of(one, two)) == one
+    assert find_open(record_of(one, two, answered(1))) == two
     assert find_open(record_of(one, answered(1))) is None
-    assert find_open(record_of(one, TurnFinished("t", "failed", 1))) is None
+    assert find_all_open(record_of(one, two, three, answered(2))) == [one, three]
+    assert find_all_open(record_of(one, two, TurnFinished("t", "failed", 1))) == []
+
+
+def test_an_elicitation_is_open_and_parks_nothing() -> None:
+    parking, eliciting = asked(1, "t.1", "approval"), asked(2, "t.1.1", "elicitation")
+    record = record_of(parking, eliciting)
+    assert find_all_open(record) == [parking, eliciting]
+    assert find_parking(record) == [parking]
+    assert find_parking(record_of(eliciting)) == []
+    (closing,) = close_elicitations(record)
+    assert closing == QuestionAnswered("t", "q2", CLOSED, "cancel")
+    assert close_elicitations(record_of(parking, eliciting, closing)) == []
+    assert close_elicitations(record_of(eliciting, TurnFinished("t", "failed", 1))) == []
+
+
+def test_questions_of_a_turn_are_numbered_whatever_became_of_them() -> None:
+    assert find_number(record_of()) == 1
+    assert find_number(record_of(asked(1, "t.1"), answered(1), asked(2, "t.2"))) == 3

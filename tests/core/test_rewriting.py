@@ -15,6 +15,7 @@ from askd.core.events import (
     CompletionFinished,
     ConversationCreated,
     Event,
+    InstructionsChanged,
     ItemAdded,
     PromptAccepted,
     QuestionAsked,
@@ -29,9 +30,11 @@ from askd.core.events import (
     decode_body,
     encode_body,
 )
+from askd.core.instructions import InstructionFile
 from askd.core.items import (
     AssistantMessage,
     Blob,
+    Copy,
     Notice,
     Reasoning,
     Snapshot,
@@ -75,6 +78,7 @@ def make_log(text: str) -> list[Body]:
         ConversationCreated("c", text),
         Renamed(text),
         SettingsChanged("provider/" + text, text),
+        InstructionsChanged((InstructionFile(f"/{text}/AGENTS.md", say(text), 7),)),
         PromptAccepted("t", "key", (UserMessage("t.0", said),), options, text, {"LANG": text}),
         TurnStarted("t", 1, "m"),
         ItemAdded(
@@ -140,6 +144,10 @@ def test_the_rest_is_as_if_the_mark_had_been_said() -> None:
             assert json.loads(call.arguments) == json.loads(other.arguments)
             item = replace(found.item, calls=expected.item.calls)
             assert replace(found, item=item) == expected
+        elif isinstance(found, ItemAdded) and isinstance(found.item, Snapshot):
+            # It says that it is not what it was: nobody puts that back.
+            assert replace(found, item=replace(found.item, altered=False)) == expected
+            assert found.item.altered
         else:
             assert found == expected
 
@@ -246,6 +254,24 @@ def test_a_blob_that_changed_is_named_by_its_new_digest_everywhere() -> None:
     assert changed == ItemAdded("t", ToolOutput("o", "c", "f", (Blob("b" * 64, 7, "text/plain"),)))
     unknown = {"type": "new", "parts": [{"sha256": "a" * 64, "bytes": 9}]}
     assert rewrite_record(unknown, rewrite)["parts"] == [{"sha256": "b" * 64, "bytes": 7}]
+
+
+def test_a_copy_that_is_not_what_it_was_says_so() -> None:
+    rewrite = replace(REWRITE, blobs={"a" * 64: ("b" * 64, 7)})
+    same = Copy("same", Blob("c" * 64, 9, "text/plain"), 0o600)
+    copies = (
+        same,
+        Copy("content", Blob("a" * 64, 9, "text/plain")),
+        Copy(say(SECRET)),
+        Copy("text", Text(SECRET)),
+    )
+    changed = rewrite_body(ItemAdded("t", Snapshot("s", "/w", "", copies=copies)), rewrite)
+    assert isinstance(changed, ItemAdded)
+    assert isinstance(changed.item, Snapshot)
+    assert [each.altered for each in changed.item.copies] == [False, True, True, True]
+    assert not changed.item.altered, "the others are what they were"
+    assert changed.item.copies[0] == same
+    assert rewrite_body(changed, rewrite) is changed
 
 
 def test_a_record_that_is_broken_is_rewritten_all_the_same() -> None:

@@ -11,6 +11,7 @@ from askd.core import rollout_items as theirs
 from askd.core.items import (
     AssistantMessage,
     Blob,
+    Copy,
     Item,
     Notice,
     Reasoning,
@@ -113,8 +114,10 @@ def test_outputs_are_text_unless_there_is_an_image() -> None:
 
 
 def test_a_snapshot_goes_out_and_comes_back() -> None:
-    snapshot = Snapshot("", "/w", "abc", "parent", ("new.txt",), 1.0)
+    snapshot = Snapshot("", "/w", "abc", "parent", ("new.txt", "data/"), 1.0)
     (ghost,) = theirs.encode_item(snapshot, {})
+    assert ghost["ghost_commit"]["preexisting_untracked_dirs"] == ["data"]
+    assert theirs.encode_item(Snapshot("", "/w", "", copies=(Copy("a"),)), {}) == []
     assert theirs.read_snapshot(ghost, worktree="/w", at=1.0) == snapshot
     assert theirs.read_snapshot({"ghost_commit": {"id": 3}}, worktree="/w", at=1.0) is None
 

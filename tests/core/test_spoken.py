@@ -9,7 +9,7 @@ from askd.core.conversation import fold
 from askd.core.events import Event, ItemAdded, PromptAccepted, PromptWithdrawn, TurnStarted
 from askd.core.items import AssistantMessage, Blob, Notice, Text, ToolCall, ToolOutput, UserMessage
 from askd.core.spoken import encode_spoken
-from askd.server.wire import fit_event
+from askd.server.fitting import fit_event
 from tests.core.rollouts import spoken
 from tests.core.values import logs
 

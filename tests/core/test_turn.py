@@ -11,6 +11,7 @@ from askd.core.events import (
     CompletionFinished,
     ConversationCreated,
     ItemAdded,
+    PromptSteered,
     TurnFinished,
     TurnStarted,
 )
@@ -43,7 +44,6 @@ from tests.core.turn_world import (
     World,
     accept,
     check_log,
-    count_steered,
     record,
     starts,
 )
@@ -64,8 +64,8 @@ def output(call_id: str = "a", text: str = "4") -> ToolOutput:
     return ToolOutput("whatever", call_id, "f", (Text(text),))
 
 
-def steer(text: str = "rather this") -> Steered:
-    return Steered(UserMessage("steer", (Text(text),)))
+def steer(text: str = "rather this", *, id: str = "steer") -> Steered:
+    return Steered(UserMessage(id, (Text(text),)))
 
 
 def started(**options: int) -> Turn:
@@ -108,7 +108,7 @@ def test_any_interleaving_keeps_every_promise() -> None:
     for seed in range(INTERLEAVINGS):
         world = World(Random(seed), Turn("t", max_completions=8))
         world.play()
-        conversation = check_log(world.bodies, steered=world.steered)
+        conversation = check_log(world.bodies)
         assert starts(world.bodies) <= 1
         assert (world.machine.usage or Usage()) == world.usage
         finished = conversation.finished("t")
@@ -128,7 +128,6 @@ def test_any_log_cut_anywhere_is_gone_on_with() -> None:
         world = World(random, Turn("t", max_completions=8))
         world.play()
         left = world.bodies[: random.randrange(len(world.bodies))]
-        steered = count_steered(left)
         machine, _ = rebuilt(*left)
         assert machine.phase == "waiting"
         after = World(random, machine, attempt=2)
@@ -137,7 +136,7 @@ def test_any_log_cut_anywhere_is_gone_on_with() -> None:
             after.feed(INTERRUPT)
         else:
             after.play()
-        check_log(after.bodies, steered=steered)
+        check_log(after.bodies)
 
 
 class Forgetful(Turn):
@@ -180,7 +179,7 @@ def play_all(kind: type[Turn], seeds: int) -> None:
     for seed in range(seeds):
         world = World(Random(seed), kind("t", max_completions=8))
         world.play()
-        check_log(world.bodies, steered=world.steered)
+        check_log(world.bodies)
 
 
 class Nagging(Turn):
@@ -446,8 +445,9 @@ def test_steering_while_asking_cancels_and_asks_again() -> None:
         UserMessage("more", (Text("and"),)),
     ]
     assert commands[-1] == CallModel(2, "t.2")
-    # The next one can be cancelled again.
-    assert machine.feed(steer()) == [CancelModel()]
+    # The next one can be cancelled again, by a message that did not join before.
+    assert machine.feed(steer()) == []
+    assert machine.feed(steer(id="another")) == [CancelModel()]
 
 
 def test_after_steering_the_turn_takes_its_course() -> None:
@@ -590,6 +590,47 @@ def test_rebuilt_after_steering_asks() -> None:
     end = CompletionFinished("t", 1, "end")
     machine, _ = rebuilt(STARTED, answer, end, ItemAdded("t", steer().message))
     assert machine.feed(Resumed()) == [CallModel(2, "t.2")]
+
+
+def accepted_into_it(id: str = "steer") -> PromptSteered:
+    return PromptSteered("t", f"key-{id}", (steer(id=id).message,))
+
+
+def test_rebuilt_with_a_message_that_waits_it_joins_when_nothing_runs() -> None:
+    machine, _ = rebuilt(STARTED, CALLED, ASKED, accepted_into_it(), RETURNED)
+    assert machine.feed(Resumed()) == [RunTool(OTHER, "t.1.2")]
+    assert machine.feed(steer()) == []  # known already
+    commands = machine.feed(ToolReturned(output("b")))
+    assert [item for item, _ in items_of(commands)][1:] == [steer().message]
+    assert commands[-1] == CallModel(2, "t.2")
+
+
+def test_rebuilt_with_its_answer_and_a_message_that_waits_it_is_not_answered() -> None:
+    answer = ItemAdded("t", AssistantMessage("t.1", (Text("4"),)), 1)
+    end = CompletionFinished("t", 1, "end")
+    machine, _ = rebuilt(STARTED, answer, end, accepted_into_it())
+    assert not machine.is_answered
+    assert machine.feed(Resumed()) == [
+        Append(ItemAdded("t", steer().message)),
+        CallModel(2, "t.2"),
+    ]
+
+
+def test_rebuilt_and_interrupted_a_message_that_waits_joins_and_is_not_answered() -> None:
+    answer = ItemAdded("t", AssistantMessage("t.1", (Text("4"),)), 1)
+    end = CompletionFinished("t", 1, "end")
+    machine, _ = rebuilt(STARTED, answer, end, accepted_into_it())
+    commands = machine.feed(INTERRUPT)
+    assert items_of(commands) == [(steer().message, "complete")]
+    assert end_of(commands).outcome == "interrupted"
+
+
+def test_rebuilt_with_a_message_that_joined_it_does_not_join_again() -> None:
+    joined = ItemAdded("t", steer().message)
+    machine, turn = rebuilt(STARTED, accepted_into_it(), joined, accepted_into_it("more"))
+    assert [each.id for each in turn.waiting] == ["more"]
+    commands = machine.feed(Resumed())
+    assert items_of(commands) == [(steer(id="more").message, "complete")]
 
 
 def test_rebuilt_after_its_end_takes_nothing() -> None:

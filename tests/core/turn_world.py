@@ -17,6 +17,7 @@ from askd.core.events import (
     Event,
     ItemAdded,
     PromptAccepted,
+    PromptSteered,
     TurnFinished,
     TurnStarted,
 )
@@ -103,8 +104,7 @@ class World:
             if chance < impatience:
                 self.feed(INTERRUPT)
             elif chance < impatience + eloquence and self.steered < 5:
-                self.steered += 1
-                self.feed(Steered(UserMessage(f"steer-{self.steered}", (Text("rather this"),))))
+                self.steer()
             elif self.late and self.random.random() < 0.1:
                 self.feed(self.random.choice(self.late))
             elif not started:
@@ -113,6 +113,15 @@ class World:
             else:
                 self.feed(self.answer())
         raise Violation("a turn ends")
+
+    def steer(self) -> None:
+        """Somebody says something more: accepted first, and heard of then."""
+        self.steered += 1
+        said = UserMessage(f"steer-{self.steered}", (Text("rather this"),))
+        self.bodies.append(PromptSteered("t", f"key-{said.id}", (said,)))
+        self.feed(Steered(said))
+        if self.finish is None and self.random.random() < 0.2:
+            self.feed(Steered(said))  # heard of twice
 
     def answer(self) -> Input:
         """Something that runs comes to its end."""
@@ -219,8 +228,9 @@ def find_unanswered(bodies: Sequence[Body]) -> list[str]:
     return waiting
 
 
-def check_log(bodies: Sequence[Body], *, steered: int = 0) -> Conversation:
+def check_log(bodies: Sequence[Body]) -> Conversation:
     """Hold what a whole turn appended to the promises about logs; answer its fold."""
+    accepted = [each.items[0] for each in bodies if isinstance(each, PromptSteered)]
     expect(not find_unanswered(bodies), "every call has an output")
     ends = [body for body in bodies if isinstance(body, TurnFinished)]
     expect(len(ends) == 1 and bodies[-1] is ends[0], "one turn_finished, and it is the last")
@@ -228,7 +238,9 @@ def check_log(bodies: Sequence[Body], *, steered: int = 0) -> Conversation:
     expect(len({item.id for item in items}) == len(items), "ids of items are unique")
     calls = [c.call_id for i in items if isinstance(i, AssistantMessage) for c in i.calls]
     expect(len(set(calls)) == len(calls) and all(calls), "ids of calls are unique and not empty")
-    expect(count_steered(bodies) == steered, "each message that steered is in the log, once")
+    joined = [item for item in items if isinstance(item, UserMessage)]
+    joined = [item for item in joined if not item.id.endswith(".objection")]
+    expect(joined == accepted, "each message that steered joins, once, in its order")
     objections = [item for item in items if item.id.endswith(".objection")]
     expect(len(objections) <= 1, "an answer is objected to once")
     check_objection(bodies, ends[0], objected=bool(objections))
@@ -237,14 +249,8 @@ def check_log(bodies: Sequence[Body], *, steered: int = 0) -> Conversation:
     context = build_context(conversation, "t", system=None)
     expect(not context.faults, "the context needs no healing")
     expect(conversation.unfinished == [], "the log says that the turn is over")
+    expect(conversation.turns["t"].waiting == [], "nothing waits to join a turn that is over")
     return conversation
-
-
-def count_steered(bodies: Sequence[Body]) -> int:
-    """How many messages joined the turn that a person said, and not the machine."""
-    items = [body.item for body in bodies if isinstance(body, ItemAdded)]
-    spoken = [item for item in items if isinstance(item, UserMessage)]
-    return sum(not item.id.endswith(".objection") for item in spoken)
 
 
 def check_objection(bodies: Sequence[Body], end: TurnFinished, *, objected: bool) -> None:

@@ -17,6 +17,10 @@ server without a side channel; the last such word wins:
     ESC              control sequences split across deltas
     THINK            reasoning_content before the answer
     MEND:words       "Surely." at first, and the words to the next message without a word
+    CALLS:[[name, arguments], ...]
+                     calls all of these tools at once, and says "done" when they have answered
+    HUGE:N           calls write_file with N bytes of arguments, in pieces; then as CALLS
+    SAY:[piece, ...] these deltas; where null stands it waits as HOLD does
     SUM              facts about the request: messages, bytes, a digest
     (none)           tok0 tok1 ... tok19
 """
@@ -34,6 +38,7 @@ TOKENS = [f"tok{number} " for number in range(20)]
 DONE = b"data: [DONE]\n\n"
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 CALL_ID_LIMIT = 40
+PIECE_BYTES = 50_000
 CODE_TEXT = "Here it is:\n\n```python\nprint('hello')\n```\n\nThat is all.\n"
 ESC_DELTAS = [
     "red \x1b",
@@ -109,6 +114,28 @@ def call(call_id: str, name: str, arguments: str, *, text: str = "") -> list[Ste
     return [*spoken, *pieces, *_end("tool_calls")]
 
 
+def call_all(named: Sequence[tuple[str, Json]]) -> list[Step]:
+    """A whole answer that asks for several tools at once."""
+    calls = [
+        {
+            "index": place,
+            "id": f"call_{place}",
+            "type": "function",
+            "function": {"name": name, "arguments": json.dumps(arguments)},
+        }
+        for place, (name, arguments) in enumerate(named)
+    ]
+    return [chunk({"tool_calls": calls}), *_end("tool_calls")]
+
+
+def call_hugely(size: int) -> list[Step]:
+    """A whole answer that asks for one tool with so many bytes of arguments."""
+    first = {"index": 0, "id": "call_0", "type": "function", "function": {"name": "write_file"}}
+    piece = {"index": 0, "function": {"arguments": "x" * PIECE_BYTES}}
+    pieces = [chunk({"tool_calls": [each]}) for each in [first, *[piece] * (size // PIECE_BYTES)]]
+    return [*pieces, *_end("tool_calls")]
+
+
 def error(code: int, message: str, *, param: str | None = None, kind: str | None = None) -> Status:
     """An error in the vendor's shape; `kind` is its `code`."""
     types = {401: "authentication_error", 429: "rate_limit_error", 500: "server_error"}
@@ -132,7 +159,8 @@ FAILURES = {
 }
 
 _WORDS = re.compile(
-    r"ECHO:(?P<echo>[^\n]*)|MEND:(?P<mend>[^\n]*)|\bSLOW\b(?::(?P<interval>[\d.]+))?|\bHOLD\b(?::(?P<count>\d+))?"
+    r"ECHO:(?P<echo>[^\n]*)|MEND:(?P<mend>[^\n]*)|CALLS:(?P<calls>[^\n]*)|SAY:(?P<said>[^\n]*)"
+    r"|HUGE:(?P<huge>\d+)|\bSLOW\b(?::(?P<interval>[\d.]+))?|\bHOLD\b(?::(?P<count>\d+))?"
     r"|\bFAIL (?P<status>\d{3})\b|\b(?:FAIL ONCE|LATE 500|CUT|DROP|LENGTH|CODE|ESC|THINK|SUM)\b"
 )
 
@@ -148,8 +176,18 @@ def choose_answer(body: Json, size: int, *, interval: float, failed_before: bool
     match word[0].partition(":")[0].split():
         case ["ECHO"]:
             return say(*_pieces(word["echo"]))
+        case ["SAY"]:
+            pieces = json.loads(word["said"])
+            steps = [Hold() if each is None else _deltas([each])[0] for each in pieces]
+            return [*steps, *_end("stop")]
         case ["MEND"]:
             return say("Surely.")
+        case ["CALLS"]:
+            has_answers = body["messages"][-1]["role"] == "tool"
+            return say("done") if has_answers else call_all(json.loads(word["calls"]))
+        case ["HUGE"]:
+            has_answers = body["messages"][-1]["role"] == "tool"
+            return say("done") if has_answers else call_hugely(int(word["huge"]))
         case ["SLOW"]:
             pause = Pause(float(word["interval"] or interval))
             steps = [step for delta in _deltas(TOKENS) for step in (delta, pause)]

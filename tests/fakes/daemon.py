@@ -91,6 +91,17 @@ class Stage:
         item = {"type": "assistant_message", "id": self.item_id, "parts": parts}
         self.event("item_added", **{"completion": 1, "item": item, **fields})
 
+    def accept_steering(self, item_id: str, text: str) -> Map:
+        """Somebody says something more to the turn: its item, for `join`."""
+        item = {"type": "user_message", "id": item_id, "parts": [{"type": "text", "text": text}]}
+        self.event("prompt_steered", key=f"key-{item_id}", items=[item])
+        return item
+
+    def join(self, item: Map, next_id: str) -> None:
+        """The message is heard; what is said from here on has another id."""
+        self.event("item_added", item=item)
+        self.item_id = next_id
+
     def finish(self, outcome: str = "completed", code: int = 0, **fields: Any) -> None:
         """The turn's one end."""
         self.event("turn_finished", outcome=outcome, code=code, **fields)

@@ -18,11 +18,13 @@ import trio.testing
 
 from ask.protocol import CAPABILITIES, PROTOCOL
 from ask.protocol.messages import ConfigReadResult, DaemonStatus, HelloResult
+from askd.core.approval import ApprovalRules
 from askd.core.events import Event
 from askd.errors import AskdError, BadConfig, NotFound
 from askd.jobs.desk import JobDesk
 from askd.jobs.turn import steer_turns
 from askd.jobs.worker import Worker
+from askd.processes.confinement import Confiner
 from askd.providers.base import Caller, Model
 from askd.server import wire
 from askd.server.connection import Connection
@@ -31,17 +33,24 @@ from askd.server.house import House
 from askd.sessions.admission import Admission
 from askd.sessions.needs import Means
 from askd.sessions.registry import Sessions
+from askd.sessions.restoring import Restoring
+from askd.sessions.rules import ToolRules
 from askd.store.backups import Backup, Backups
 from askd.store.jobs.queries import EVERY, JobFilter, JobPage
 from askd.store.log import Committed, Write
 from askd.store.memory import MemoryLog
 from askd.store.queries import ListPage, SearchPage, UsagePage
+from askd.tools.base import Tool
 from askd.tools.registry import Registry
 from tests.fakes.checkups import FakeCheckup
 from tests.fakes.log import FakeStore
+from tests.fakes.mcp_servers import FakeServers
 from tests.fakes.models import ScriptedModels
+from tests.fakes.notifiers import FakeNotifier
+from tests.fakes.schedules import make_desk
 from tests.fakes.scrubs import FakeScrubs
-from tests.fakes.sign_ins import FakeSignIns
+from tests.fakes.sign_ins import FakeServerSignIns, FakeSignIns
+from tests.fakes.snapshots import FakeRefs, make_recorder
 
 IDENTITY = HelloResult(
     protocol=PROTOCOL, version="9.9", pid=42, boot_id="boot-1", capabilities=list(CAPABILITIES)
@@ -92,9 +101,18 @@ class HouseStore(FakeStore):
         return later[:limit], len(later) > limit
 
     async def list_conversations(
-        self, *, cursor: str | None, limit: int, before_at: float | None = None
+        self,
+        *,
+        cursor: str | None,
+        limit: int,
+        before_at: float | None = None,
+        begins: str | None = None,
     ) -> ListPage:
-        rows = list(reversed(self.rows()))
+        rows = [
+            row
+            for row in reversed(self.rows())
+            if any((each or "").startswith(begins or "") for each in (row.name, row.id))
+        ]
         if before_at is not None:
             rows = [row for row in rows if row.updated_at < before_at]
         start = int(cursor or 0)
@@ -171,6 +189,10 @@ class ListedModels(ScriptedModels):
         guess = replace(models[-1].limits, known=False)
         return [*models[:-1], replace(models[-1], limits=guess)], ["work: no answer"]
 
+    async def recall_names(self, caller: Caller) -> list[str]:
+        await trio.lowlevel.checkpoint()
+        return list(self.known)
+
     async def explain_default(self, caller: Caller) -> tuple[str | None, str | None]:
         try:
             model = await self.resolve(None, caller)
@@ -241,6 +263,7 @@ class Server:
     host: FakeHost
     auth: FakeSignIns
     backups: KeptBackups
+    servers: FakeServers
     dispatch: Dispatch
     nursery: trio.Nursery
 
@@ -345,14 +368,31 @@ class EndOfStream(Exception):
     """The daemon closed the connection."""
 
 
+async def find_confinement() -> tuple[Confiner, str]:
+    """As on a machine with Landlock alone."""
+    await trio.lowlevel.checkpoint()
+    return "landlock", "Confined by Landlock."
+
+
 @asynccontextmanager
 async def open_server(
-    *, models: ListedModels | None = None, checkup: FakeCheckup | None = None
+    *,
+    models: ListedModels | None = None,
+    checkup: FakeCheckup | None = None,
+    home: Path | None = None,
+    tools: Iterable[Tool] = (),
+    toolbox: ToolRules | None = None,
+    approval: ApprovalRules | None = None,
+    notifier: FakeNotifier | None = None,
 ) -> AsyncIterator[Server]:
-    """Serve a house until the block ends; then everything is cancelled."""
+    """Serve a house until the block ends; then everything is cancelled.
+
+    `home`: a directory for what snapshots need; without, none are taken.
+    """
     store, models, host = HouseStore(), models or ListedModels(), FakeHost()
-    auth, backups = FakeSignIns(), KeptBackups()
+    auth, backups, servers = FakeSignIns(), KeptBackups(), FakeServers()
     numbers = itertools.count(1)
+    refs = FakeRefs(store)
 
     def new_id() -> str:
         return f"{next(numbers):08x}-0000"
@@ -362,11 +402,15 @@ async def open_server(
 
     means = Means(
         models=models,
-        tools=Registry(),
+        tools=Registry(tools, more=servers.tools),
+        prepare=servers.prepare,
+        toolbox=lambda: toolbox or ToolRules(),
+        approval=lambda: approval or ApprovalRules(),
         now=store.now,
         new_id=new_id,
         title_mode=lambda: "off",
         turns=trio.CapacityLimiter(8),
+        recorder=None if home is None else make_recorder(home, refs),
     )
     memory = MemoryLog(observe=observe, now=store.now)
     sessions = Sessions(
@@ -383,8 +427,13 @@ async def open_server(
         models=models,
         host=host,
         clients=lambda: 1,
+        find_confinement=find_confinement,
+        servers=servers,
+        server_logins=FakeServerSignIns(auth),
+        notifier=notifier or FakeNotifier(),
         auth=auth,
         scrubs=FakeScrubs(sessions),
+        restoring=Restoring(sessions, refs),
         backups=backups,
         checkup=checkup or FakeCheckup(),
         jobs=JobDesk(
@@ -393,11 +442,12 @@ async def open_server(
             worker=worker,
             steering=steer_turns(sessions, admission, new_id=new_id),
         ),
+        schedules=make_desk(sessions, admission, now=store.now, new_id=new_id),
     )
     # In it: the sessions and every connection. The end of the block ends them.
     async with trio.open_nursery() as nursery:
         await nursery.start(sessions.run)
-        yield Server(house, store, models, host, auth, backups, Dispatch(house), nursery)
+        yield Server(house, store, models, host, auth, backups, servers, Dispatch(house), nursery)
         nursery.cancel_scope.cancel()
 
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 import trio
 
 from askd.core.calibration import Rates
-from askd.core.events import Event
+from askd.core.events import Event, ItemAdded, PromptSteered, TurnFinished
+from askd.core.items import UserMessage
 from askd.errors import NotFound, RequestError, StaleFence, StorageFailed
 from askd.jobs.desk import ENDS
 from askd.store.jobs.orders import COMPLETED_AGE_S, REMOVAL_BATCH
@@ -81,6 +82,8 @@ class FakeStore(Log):
         self.mended = 0
         self.expired: list[tuple[str, bool]] = []
         self.removed: list[int] = []
+        self._unheard: dict[tuple[str, str], list[str]] = {}
+        self._heard: set[tuple[str, str]] = set()
         self._committing: Write | None = None
         self._log = MemoryLog(observe=self._commit, now=lambda: self.now())
 
@@ -109,8 +112,28 @@ class FakeStore(Log):
         write, self._committing = self._committing, None
         if write is not None:
             self._keep(write, events)
+        self._check_steering(events)
         if events:
             self.observe(events)
+
+    def _check_steering(self, events: Sequence[Event]) -> None:
+        """What is accepted into a turn joins it, once, and before its end."""
+        for event in events:
+            id = event.conversation_id
+            match event.body:
+                case PromptSteered(turn_id=turn_id, items=items):
+                    unheard = self._unheard.setdefault((id, turn_id), [])
+                    unheard += [item.id for item in items]
+                case ItemAdded(turn_id=str(turn_id), item=UserMessage(id=item_id)):
+                    assert (id, item_id) not in self._heard, f"{item_id} joined {turn_id} twice"
+                    if item_id in self._unheard.get((id, turn_id), ()):
+                        self._unheard[id, turn_id].remove(item_id)
+                        self._heard.add((id, item_id))
+                case TurnFinished(turn_id=turn_id):
+                    unheard = self._unheard.pop((id, turn_id), [])
+                    assert not unheard, f"{turn_id} ended, and {unheard} never joined it"
+                case _:
+                    pass
 
     def _keep(self, write: Write, events: Sequence[Event]) -> None:
         self.writes.append(write)

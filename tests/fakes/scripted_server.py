@@ -170,21 +170,23 @@ class ScriptedServer(ABC):
                 nursery.cancel_scope.cancel()
 
             nursery.start_soon(watch)
-            await _send(connection, stream, h11.Response(status_code=200, headers=headers))
-            for step in steps:
-                match step:
-                    case bytes():
-                        await _send(connection, stream, h11.Data(data=step))
-                    case Pause(seconds=seconds):
-                        await trio.sleep(seconds)
-                    case Hold():
-                        await gate.wait()
-                    case Drop():
-                        await stream.send_all(b"40\r\ndata: {")
-                        break
-            else:
-                await _send(connection, stream, h11.EndOfMessage())
-                whole = True
+            # Who leaves while it is sent is counted by the watcher, if it was faster.
+            with suppress(trio.BrokenResourceError):
+                await _send(connection, stream, h11.Response(status_code=200, headers=headers))
+                for step in steps:
+                    match step:
+                        case bytes():
+                            await _send(connection, stream, h11.Data(data=step))
+                        case Pause(seconds=seconds):
+                            await trio.sleep(seconds)
+                        case Hold():
+                            await gate.wait()
+                        case Drop():
+                            await stream.send_all(b"40\r\ndata: {")
+                            break
+                else:
+                    await _send(connection, stream, h11.EndOfMessage())
+                    whole = True
             nursery.cancel_scope.cancel()
         return whole
 

@@ -8,19 +8,29 @@ from dataclasses import dataclass, field
 
 import trio
 
+from askd.core.approval import ApprovalRules
 from askd.core.events import Event, TurnFinished, TurnOptions
 from askd.core.items import Part, Text
 from askd.core.overflow import Policy
-from askd.sessions.admission import Accepted, Admission, Prompt
+from askd.sessions.admission import Admission
 from askd.sessions.hub import Delta, Published
 from askd.sessions.live import LiveSession
-from askd.sessions.needs import Means, TitleMode
+from askd.sessions.needs import (
+    InstructionSource,
+    Means,
+    NoInstructions,
+    Prepare,
+    TitleMode,
+    prepare_nothing,
+)
+from askd.sessions.prompts import Accepted, Prompt
 from askd.sessions.registry import Sessions
-from askd.sessions.rules import ContextRules
+from askd.sessions.rules import ContextRules, ToolRules
 from askd.sessions.targets import Target
 from askd.store.memory import MemoryLog
 from askd.tools.base import Tool
 from askd.tools.registry import Registry
+from askd.tools.snapshots.recorder import Recorder
 from tests.fakes.log import FakeStore
 from tests.fakes.models import ScriptedModels
 
@@ -125,20 +135,34 @@ async def open_room(
     ids: Callable[[], str] | None = None,
     context: ContextRules | None = None,
     overflow: Policy | None = None,
+    approval: ApprovalRules | None = None,
+    toolbox: ToolRules | None = None,
+    recorder: Recorder | None = None,
+    registry: Registry | None = None,
+    prepare: Prepare = prepare_nothing,
+    instructions: InstructionSource | None = None,
 ) -> AsyncIterator[Room]:
-    """Run sessions until the block ends; then they are cancelled, as by a kill."""
+    """Run sessions until the block ends; then they are cancelled, as by a kill.
+
+    `registry` in place of `tools`, where these come and go.
+    """
     store = store or FakeStore()
     models = models or ScriptedModels()
     ids = ids or make_id
     means = Means(
         models=models,
-        tools=Registry(tools),
+        tools=registry or Registry(tools),
         now=store.now,
         new_id=ids,
         title_mode=lambda: title,
         turns=trio.CapacityLimiter(turns),
         context=lambda: context or ContextRules(),
         overflow=lambda: overflow,
+        approval=lambda: approval or ApprovalRules(),
+        toolbox=lambda: toolbox or ToolRules(),
+        recorder=recorder,
+        prepare=prepare,
+        instructions=instructions or NoInstructions(),
     )
     memory = MemoryLog(observe=lambda events: sessions.observe(events), now=store.now)
     sessions = Sessions(log=store, memory=memory, reader=store, means=means, encode=encode)

@@ -12,6 +12,7 @@ from askd.errors import NotConfigured, NotFound, RequestError
 from askd.providers.base import Caller
 from askd.providers.credentials.auth import Begun, Changed, CredentialState
 from askd.providers.credentials.logins import SignedIn
+from askd.providers.credentials.server_sign_ins import SignedOut
 
 SECRET_WORD = "sk-canary"
 """What every key of a test begins with, so that one that gets out is seen."""
@@ -73,6 +74,12 @@ class FakeSignIns:
         self._logins.add(login_id)
         return Begun(login_id=login_id, url="https://v/auth", can_paste=True, expires_at=900.0)
 
+    def add(self, url: str) -> Begun:
+        """A sign-in of another room, to be waited for here."""
+        login_id = f"login-{len(self._logins)}"
+        self._logins.add(login_id)
+        return Begun(login_id=login_id, url=url, can_paste=True, expires_at=900.0)
+
     async def wait(self, login_id: str, *, pasted: str | None, timeout_s: float) -> SignedIn | None:
         self.waits.append(timeout_s)
         if login_id not in self._logins:
@@ -89,3 +96,31 @@ class FakeSignIns:
                 return None
         self._logins.discard(login_id)
         return SignedIn(account="me@here", path="auth.json")
+
+
+@dataclass
+class FakeServerSignIns:
+    """One server of tools, `docs`; `sign_ins` is where its sign-in is waited for.
+
+    Attributes:
+        kept: whether somebody is signed in there.
+    """
+
+    sign_ins: FakeSignIns
+    kept: bool = True
+
+    async def begin(self, server: str) -> Begun:
+        await self._check(server)
+        return self.sign_ins.add(f"https://{server}/authorize")
+
+    async def log_out(self, server: str) -> SignedOut:
+        await self._check(server)
+        changed, self.kept = self.kept, False
+        return SignedOut(server=server, changed=changed, path=f"{server}.json")
+
+    async def _check(self, server: str) -> None:
+        await trio.lowlevel.checkpoint()
+        if server != "docs":
+            raise NotFound(
+                f"There is no server of tools named {server!r}.", reason="server_not_found"
+            )

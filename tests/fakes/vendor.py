@@ -22,17 +22,27 @@ BYTES_PER_TOKEN = 4
 """How the fakes count: a request's tokens are its body's bytes by this."""
 
 
+Call = tuple[str, str, str]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """One answer, in no vendor's words. `call` is id, name and the arguments' JSON."""
+    """One answer, in no vendor's words. `call` is id, name and the arguments' JSON; `more` are
+    calls beside it."""
 
     texts: tuple[str, ...] = ()
     thought: str = ""
-    call: tuple[str, str, str] | None = None
+    call: Call | None = None
+    more: tuple[Call, ...] = ()
     stop: Literal["end", "length", "calls", "refusal"] = "end"
     input_tokens: int = 10
     cached_tokens: int = 0
     output_tokens: int = 5
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """All of them."""
+        return self.more if self.call is None else (self.call, *self.more)
 
 
 class Vendor(ABC):

@@ -141,8 +141,7 @@ class Anthropic(Vendor):
             for text in said.texts:
                 add("text_delta", text=text)
             send("content_block_stop", index=index)
-        if said.call is not None:
-            call_id, name, arguments = said.call
+        for call_id, name, arguments in said.calls:
             start({"type": "tool_use", "id": call_id, "name": name, "input": {}})
             for piece in halves(arguments):
                 add("input_json_delta", partial_json=piece)

@@ -111,14 +111,14 @@ class Copilot(Vendor):
         if said.thought:
             events.append(chunk({"reasoning_text": said.thought}))
         events += [chunk({"content": text}) for text in said.texts]
-        if said.call is not None:
-            call_id, name, arguments = said.call
+        for place, (call_id, name, arguments) in enumerate(said.calls):
             first, rest = halves(arguments)
-            head = {"index": 0, "id": call_id, "type": "function"}
+            head = {"index": place, "id": call_id, "type": "function"}
             events.append(
                 chunk({"tool_calls": [{**head, "function": {"name": name, "arguments": first}}]})
             )
-            events.append(chunk({"tool_calls": [{"index": 0, "function": {"arguments": rest}}]}))
+            piece = {"index": place, "function": {"arguments": rest}}
+            events.append(chunk({"tool_calls": [piece]}))
         finish = {"end": "stop", "length": "length", "calls": "tool_calls"}
         events.append(chunk({}, finish=finish.get(said.stop, "content_filter")))
         counts = {

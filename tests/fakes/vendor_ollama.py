@@ -109,8 +109,7 @@ class Ollama(Vendor):
             say(thinking=said.thought)
         for text in said.texts:
             say(content=text)
-        if said.call is not None:
-            _, name, arguments = said.call
+        for _, name, arguments in said.calls:
             say(tool_calls=[{"function": {"name": name, "arguments": json.loads(arguments)}}])
         end = {
             "model": "fake",

@@ -148,12 +148,12 @@ class OpenAIResponses(Vendor):
                 send(f"response.{kind}.delta", **where, delta=text)
             key = "refusal" if kind == "refusal" else "text"
             finish({**item, "content": [{"type": kind, key: "".join(said.texts)}]})
-        if said.call is not None:
-            call_id, name, arguments = said.call
-            item = {"id": "fc_1", "type": "function_call", "call_id": call_id, "name": name}
+        for place, (call_id, name, arguments) in enumerate(said.calls, start=1):
+            item_id = f"fc_{place}"
+            item = {"id": item_id, "type": "function_call", "call_id": call_id, "name": name}
             send("response.output_item.added", output_index=len(output), item=item)
             for piece in halves(arguments):
-                where = {"item_id": "fc_1", "output_index": len(output)}
+                where = {"item_id": item_id, "output_index": len(output)}
                 send("response.function_call_arguments.delta", **where, delta=piece)
             finish({**item, "arguments": arguments, "status": "completed"})
         usage = {

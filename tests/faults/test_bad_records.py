@@ -23,8 +23,10 @@ from askd.core.events import (
     CompletionFinished,
     ConversationCreated,
     Event,
+    InstructionsChanged,
     ItemAdded,
     PromptAccepted,
+    PromptSteered,
     PromptWithdrawn,
     SettingsChanged,
     Titled,
@@ -34,6 +36,7 @@ from askd.core.events import (
     Unreadable,
     ViewChanged,
 )
+from askd.core.instructions import InstructionFile
 from askd.core.items import AssistantMessage, Notice, Text, ToolCall, ToolOutput, UserMessage
 from askd.core.outcome import Usage
 from askd.core.recovery import Close, plan_recovery
@@ -62,9 +65,11 @@ def done(turn_id: str) -> TurnFinished:
 
 
 CALLS = (ToolCall("one", "f", "{}"), ToolCall("two", "f", "{}"))
+SAID = PromptSteered("b", "key-s", (UserMessage("s", (Text("prompt s"),)),))
 LOG: tuple[Body, ...] = (
     ConversationCreated(ID, "work"),
     SettingsChanged(system="Be brief."),
+    InstructionsChanged((InstructionFile("/p/AGENTS.md", "Say hue."),)),
     prompt("a", detach=True),
     TurnStarted("a", 1, "test/small"),
     say("a", 1, *CALLS),
@@ -81,7 +86,9 @@ LOG: tuple[Body, ...] = (
     prompt("w"),
     PromptWithdrawn("w"),
     TurnFinished("w", "withdrawn", 1, reason="withdrawn"),
+    SAID,
     say("b", 1),
+    ItemAdded("b", SAID.items[0]),
     ItemAdded(None, Notice("n", "User viewed help")),
     done("b"),
     ViewChanged("v", "clear", through_turn="a"),

@@ -20,11 +20,11 @@ HEAD = """\
 `ask [OPTIONS] [PROMPT]...` sends a prompt. If the first word that is no option is the name of a
 command, it is that command; `ask -- list all primes` is a prompt all the same. The answer goes to
 standard output, everything else to standard error. What a code means is said in
-[exit codes](exit-codes.md).
+[exit codes](exit-codes.md), what a sentence on standard error means in [errors](errors.md).
 
 Where a command takes `ID`, it takes a conversation's id, its name, or four or more characters that
 its id begins with. `--json` prints an array for a list and an object for a single thing, and an
-error as an object too.
+error as an object too; [what is in them](json.md) has a page.
 
 """
 

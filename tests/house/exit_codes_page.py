@@ -22,7 +22,7 @@ REASONS_HEAD = """
 
 One code has several causes. A program that needs to tell them apart reads the reason: a word in
 `data.reason` of an error on the wire, and of the error that `--json` prints. Every reason comes
-with one code.
+with one code; what each means is with [the errors](errors.md).
 
 """
 
@@ -36,7 +36,7 @@ def render() -> str:
     codes = [(str(code), text) for code, text in sorted(EXIT_CODES.items())]
     by_code: dict[int, list[str]] = {}
     for reason, code in REASONS.items():
-        by_code.setdefault(code, []).append(f"`{reason}`")
+        by_code.setdefault(code, []).append(f"[`{reason}`](errors.md#{reason})")
     reasons = [(str(code), ", ".join(by_code[code])) for code in sorted(by_code)]
     return (
         HEAD

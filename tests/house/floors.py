@@ -21,16 +21,25 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("sessions",),
     ("jobs",),
     ("server",),
+    ("settings",),  # shapes alone: SETTINGS_READERS says who may read them
     ("host",),
     ("app", "rescue"),
 )
 LEVEL = {room: level for level, rooms in enumerate(FLOORS) for room in rooms}
 OPEN_TO_ALL_BUT_CORE = {"errors", "files"}
-CONTRACT_READERS = {"server", "host", "app", "config", "rescue"}
-SETTINGS_READERS = {"check", "host", "app", "config", "settings", "room_settings", "rescue"}
+CONTRACT_READERS = {"server", "host", "app", "config", "rescue", "workshop"}
+SETTINGS_READERS = {
+    "check", "host", "app", "config", "settings", "room_settings", "rescue", "workshop",
+}  # fmt: skip
 CONTRACT = ("ask.protocol", "ask.paths")
 CLIENT_NEVER = {"trio", "pydantic", "httpx", "askd", "anyio"}
 CLIENT_ONLY_WHERE_USED = {"rich", "prompt_toolkit"}
+# Made of those libraries: nobody else imports these modules but inside a function.
+CLIENT_HEAVY = {
+    "ask.markdown.paint", "ask.markdown.code", "ask.markdown.inline",
+    "ask.chat.app", "ask.chat.begin", "ask.chat.keys", "ask.chat.offers", "ask.chat.recall",
+    "ask.chat.screen", "ask.chat.stage", "ask.chat.watch",
+}  # fmt: skip
 FAST_NEVER = {
     "click", "dataclasses", "datetime", "enum", "functools", "json", "msgpack", "re", "socket",
     "typing",
@@ -40,6 +49,7 @@ CORE_MAY = {
     "math", "types", "typing", "unicodedata", "enum", "string", "operator", "abc", "re",
     "base64", "binascii", "contextlib",
     "datetime",  # to write and to read times; it asks no clock
+    "fnmatch",  # `fnmatchcase` alone: the other form asks which system this is
 }  # fmt: skip
 
 
@@ -130,7 +140,8 @@ def find_client_violations(name: str, source: str) -> list[str]:
         top = imported.split(".")[0]
         if top in CLIENT_NEVER:
             found.append(f"{where}: never in the client")
-        if top in CLIENT_ONLY_WHERE_USED and at_top:
+        heavy = top in CLIENT_ONLY_WHERE_USED or imported.rpartition(".")[0] in CLIENT_HEAVY
+        if heavy and at_top and name not in CLIENT_HEAVY:
             found.append(f"{where}: only inside the function that uses it")
         if name.startswith("ask.fast") and at_top and top in FAST_NEVER:
             found.append(f"{where}: too slow for the fast path")

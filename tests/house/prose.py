@@ -24,6 +24,10 @@ TOP = ("client/", "daemon/", "tests/", "docs/", "systemd/", ".ci/")
 SOURCE = re.compile(r"[\w.\-/]+\.(py|sql|md|service|socket)")
 # Where a shorter path may begin: `store/writer.py` is clear enough within the daemon.
 BASES = (ROOT, DAEMON / "askd", CLIENT / "ask", ROOT / "systemd")
+# Files of the readers' own projects, which look like ours.
+THEIRS = {"AGENTS.md", "docs/RULES.md"}
+# Files of a user, which look like modules.
+WRITTEN = {"ask.db", "askd.lock", "askd.log", "askd.sock"}
 MODULE = re.compile(r"askd?(\.[a-z_]+)+")
 
 SEPARATORS = {"|", "||", "&", "&&", ";", "(", ")", "()"}
@@ -60,7 +64,7 @@ def find_missing_paths(name: str, prose: str) -> list[str]:
     """Say which paths and modules that stand in backticks do not exist."""
     found = []
     for span in SPAN.findall(prose):
-        if span in METHODS:
+        if span in METHODS or span in THEIRS or span in WRITTEN:
             continue  # `daemon/status` is no path
         if span.startswith(TOP) or SOURCE.fullmatch(span):
             if not any((base / span).exists() for base in BASES):

@@ -60,7 +60,8 @@ while data := stream.recv(65536):
         print(message)
 ```
 
-Capabilities of this version, as `hello` answers them: {", ".join(f"`{c}`" for c in CAPABILITIES)}.
+Capabilities of this version, as `hello` answers them:
+{", ".join(f"`{c}`" for c in CAPABILITIES)}.
 
 ## Limits
 
@@ -98,6 +99,12 @@ A client that reads too slowly loses deltas, never events: it gets one `gap` and
 that conversation until it subscribes again after the last seq that it has. A client whose socket
 takes nothing for 10 seconds is disconnected. Turns go on without their clients. When a conversation
 is deleted, whoever follows it gets a `gap` too, and is told when it subscribes again.
+
+Who else is there? A conversation's summary has `attached`, how many connections follow it, and
+`clients`, the first of them. A client that says `attached` among its `capabilities` in `hello` gets
+the same as a notification: when it has subscribed, and whenever somebody comes or leaves. The
+`client` is what a program calls itself; `pid` is the kernel's word, and of a program that reaches
+the daemon through another it is that one's.
 """
 
 EVENTS = f"""
@@ -108,6 +115,32 @@ What a conversation is made of, in pages and as `event` notifications: a map of 
 it, the fields of the type. A field that has its default is left out. Expect types and fields that
 are not listed here: a newer daemon may have written them. An event that does not fit one message
 has `left_out`, a sentence, in place of its large fields.
+
+"""
+
+QUESTIONS = """
+### Questions
+
+The `detail` of a `question_asked` holds `text`, what a person is to read, and `choices`, each with
+the `decision` that `question/answer` takes and a `label`; whatever else it holds is for programs
+that show a kind in their own way.
+
+An `elicitation` is what a server of tools wants to know in the middle of a call. Its `detail` names
+the `server`, the `tool` and the `call_id`, has the server's own words in `message`, and a `mode`:
+
+- `form`: `schema` is a JSON schema of an object with flat `properties`, in the order in which they
+  are asked for: `string` (with `minLength`, `maxLength`, `format` of `email`, `uri`, `date`,
+  `date-time`; a `pattern` is the server's to check), `integer` and `number` (`minimum`, `maximum`),
+  `boolean`, one of several (`oneOf` of `const` and `title`), some of several (an `array` with
+  `items.anyOf`, `minItems`, `maxItems`), each with `title`, `description` and `default` or without.
+- `url`: `url` is a page that a person is to open, `host` where it leads. Nobody opens it for them.
+- `confirm`: a yes is all that is wanted.
+
+It is answered with `accept`, `decline` or `cancel`; `content` goes with the `accept` of a form.
+What does not fit is refused with `bad_params`, a sentence for each field in `data.fields` (`""`:
+all of it), and the question stays open. The turn runs while it waits, and the question lives no
+longer than its call: `question_answered` with `by: closed` says that nobody waits for an answer
+any more. All that a server says is untrusted text.
 
 """
 
@@ -155,7 +188,7 @@ def render() -> str:
         f"\n### `{shape.__name__}`\n\n{_sentence(shape)}\n\n{_render_fields(shape)}"
         for shape in find_shapes()
     ]
-    parts += [EVENTS, _render_tagged(_members(Body))]
+    parts += [EVENTS, _render_tagged(_members(Body)), QUESTIONS]
     parts += [ITEMS, _render_tagged(_members(items.Item))]
     parts.append(FOOT)
     return "".join(parts)

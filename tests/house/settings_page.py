@@ -32,6 +32,11 @@ VARIABLES: dict[str, str] = {
     "the daemon's after it.",
     "ASK_SYSTEM": "The system prompt, as `-S` gives it.",
     "ASK_TERMINAL": "Who this terminal is, for `-c`; any text.",
+    "ASK_RENDER": "`plain`: answers on a terminal are shown as they come, not painted.",
+    "ASK_HOST": "Another machine whose daemon is meant, `ssh://user@host`, as `-H` gives it.",
+    "ASK_REMOTE_CWD": "Where tools run there, as `--remote-cwd` gives it; unset: there are none.",
+    "ASK_REMOTE_COMMAND": "What `ask` is over there, as words: `/opt/ask/bin/ask`.",
+    "ASK_SEND_KEYS": "`1`: providers' keys go there, as `--send-keys` says; else they stay here.",
     "ASK_LOG": "The daemon's log level, in place of `[log] level`.",
 }
 """Variables of our own; providers' keys have a table of their own in the contract."""
@@ -53,7 +58,8 @@ The dialects are {dialects}. These names need neither `dialect` nor `base_url`:
 VARIABLES_HEAD = """
 ## Variables
 
-An option on the command line goes before all of these.
+An option on the command line goes before all of these. What is heeded of other programs'
+variables is [on another page](environment.md), with the files that are written.
 
 """
 
@@ -66,7 +72,7 @@ travels with it.
 """
 
 FOOT = """
-This page is generated from `daemon/askd/settings.py` by `tests/house/settings_page.py`.
+This page is generated from `daemon/askd/settings` by `tests/house/settings_page.py`.
 """
 
 
@@ -144,9 +150,10 @@ def _type_words(shape: Any) -> str:
     origin = typing.get_origin(shape)
     arguments = typing.get_args(shape)
     if origin in (UnionType, typing.Union):
-        return _type_words(next(each for each in arguments if each is not NoneType))
+        return " or ".join(_type_words(each) for each in arguments if each is not NoneType)
     if origin is typing.Literal:
-        return "one of " + ", ".join(f"`{_toml(each)}`" for each in arguments)
+        words = ", ".join(f"`{_toml(each)}`" for each in arguments)
+        return f"one of {words}" if len(arguments) > 1 else words
     if origin is typing.Annotated:
         inner = _type_words(arguments[0])
         above = [mark.gt for mark in arguments[1:] if isinstance(mark, annotated_types.Gt)]
@@ -155,13 +162,15 @@ def _type_words(shape: Any) -> str:
         return f"list of {_type_words(arguments[0])}"
     if origin is dict:
         return f"table of {_type_words(arguments[1])}"
-    words = {str: "text", bool: "`true` or `false`", int: "whole number", float: "number"}
-    return words[shape]
+    names = {str: "text", bool: "`true` or `false`", int: "whole number", float: "number"}
+    return names[shape]
 
 
 def _toml(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
     return f'"{value}"' if isinstance(value, str) else f"{value:g}"
 
 

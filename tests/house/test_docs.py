@@ -137,7 +137,7 @@ def test_command_lines_are_read_as_a_shell_reads_them() -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["ask list all primes", "ask -c list", "ask -s", "ask schedule list", "ask attach"]
+    "line", ["ask list all primes", "ask -c list", "ask -s", "ask schedule lst", "ask attach"]
 )
 def test_planted_wrong_command_is_found(line: str) -> None:
     (arguments,) = prose.split_line(line)

@@ -22,10 +22,11 @@ from askd.core.events import Event, TurnFinished, TurnOptions
 from askd.core.items import Text
 from askd.jobs.kinds import make_kinds
 from askd.jobs.worker import Worker
-from askd.sessions.admission import Admission, Prompt
+from askd.sessions.admission import Admission
 from askd.sessions.hub import Published
 from askd.sessions.live import LiveSession
 from askd.sessions.needs import Means
+from askd.sessions.prompts import Prompt
 from askd.sessions.registry import Sessions
 from askd.sessions.rules import ContextRules
 from askd.sessions.targets import Target
@@ -33,9 +34,10 @@ from askd.store.jobs.table import JobTable
 from askd.store.memory import MemoryLog
 from askd.store.queries import Reader
 from askd.store.writer import Writer
-from askd.tools.base import Result, Tool
+from askd.tools.base import Result, Site, Tool
 from askd.tools.registry import Registry
 from tests.fakes.sessions import make_id
+from tests.fakes.tools import Plain
 from tests.integrity.reading import Seen, read_request
 from tests.integrity.wires import Line, Wires
 
@@ -110,7 +112,7 @@ class Teller:
 
 
 @dataclass
-class Look:
+class Look(Plain):
     """A tool whose output is as long as it is asked to be."""
 
     name: str = "look"
@@ -124,7 +126,7 @@ class Look:
         }
     )
 
-    async def run(self, arguments: Mapping[str, Any]) -> Result:
+    async def run(self, arguments: Mapping[str, Any], site: Site) -> Result:
         await trio.lowlevel.checkpoint()
         return Result((Text("seen " * int(arguments["size"])),))
 

@@ -1,7 +1,8 @@
 """What people do with a conversation, one thing after the other: it stays one that goes on.
 
 Prompts to any provider, calls of tools that answer, hang or are not there, refusals,
-interrupts, kills and starts, resumes, forks, clears, pins and imports, in any order.
+interrupts, messages that steer, kills and starts, resumes, forks, clears, pins and imports, in
+any order.
 After each: every request has been accepted, every call has one output and every turn
 one end; and in the end each of the six providers takes the whole.
 """
@@ -32,18 +33,19 @@ from askd.core.items import AssistantMessage, Reasoning, Text, ToolCall, ToolOut
 from askd.sessions.forks import fork
 from askd.sessions.targets import Target
 from askd.store.log import Write
-from askd.tools.base import Result
+from askd.tools.base import Result, Site
 from tests.core import rollouts
 from tests.fakes.chat_answers import error
 from tests.fakes.log import FakeStore
 from tests.fakes.sessions import Room
+from tests.fakes.tools import Plain
 from tests.integrity.logs import ID, store_with
 from tests.integrity.test_any_log import CALL_IDS, ask_everybody, check_bodies, run
 from tests.integrity.wires import DIALECTS, QUICKLY, Line, Wires, lay_wires, open_wired
 
 
 @dataclass
-class Tool:
+class Tool(Plain):
     """A tool that answers, or never does."""
 
     name: str
@@ -52,7 +54,7 @@ class Tool:
     effects: bool = True
     schema: Mapping[str, Any] = field(default_factory=lambda: {"type": "object"})
 
-    async def run(self, arguments: Mapping[str, Any]) -> Result:
+    async def run(self, arguments: Mapping[str, Any], site: Site) -> Result:
         if self.hangs:
             await trio.sleep_forever()
         return Result((Text(f"saw {arguments}"),))
@@ -68,6 +70,8 @@ STEPS = st.one_of(
     st.tuples(st.just("refuse"), DIALECT),
     st.tuples(st.just("interrupt"), DIALECT),
     st.tuples(st.just("kill"), DIALECT),
+    st.tuples(st.sampled_from(["steer", "steer and kill"]), DIALECT),
+    st.tuples(st.just("steer"), DIALECT, st.tuples(CALL_IDS, CALLED, ARGUMENTS)),
     st.tuples(st.sampled_from(["resume", "fork", "clear", "undo", "pin", "import"])),
 )
 
@@ -94,7 +98,7 @@ class Life:
 
     async def _step(self, room: Room, kind: str, *what: Any) -> bool:
         """One step; True: the daemon is gone after it."""
-        if kind in ("say", "call", "refuse", "interrupt", "kill"):
+        if kind in ("say", "call", "refuse", "interrupt", "kill") or kind.startswith("steer"):
             line = self._wires.lines[what[0]]
             async with self._prompt(room, line, kind, *what[1:]) as ends:
                 return not ends
@@ -125,15 +129,23 @@ class Life:
             line.say(thought="hm", call=call)
         if kind == "refuse":
             line.broken.append(error(400, "messages.1: no."))
-        line.hanging = kind in ("interrupt", "kill")
+        line.hanging = kind in ("interrupt", "kill") or (kind == "steer" and call is None)
+        line.hanging |= kind == "steer and kill"
         target = Target("id", self.id)
         options = TurnOptions(model=line.model)
         accepted = await room.ask(f"p{next(self._numbers)}", target=target, options=options)
         session = accepted.session
         if line.hanging or (call is not None and call[1] == "wait"):
             await trio.testing.wait_all_tasks_blocked()
+            line.hanging = kind == "steer and kill"
+            if kind.startswith("steer"):
+                runs = session.active_turn  # the embedded model has no tools, and is done by now
+                text = f"p{next(self._numbers)}"
+                joined = await room.ask(text, target=target, options=options, busy="steer")
+                assert (joined.turn_id == accepted.turn_id) == (runs is not None)
+                await trio.testing.wait_all_tasks_blocked()
             line.hanging = False
-            if kind == "kill":
+            if kind.endswith("kill"):
                 yield False
                 return
             await session.interrupt(accepted.turn_id, "test")

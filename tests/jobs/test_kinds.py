@@ -12,7 +12,7 @@ async def test_whatever_a_turn_causes_is_a_kind_with_a_limit() -> None:
         await room.finish(accepted)
         kinds = make_kinds(room.sessions)
         assert {job.job.kind for job in room.store.jobs.values()} == {"title"}
-        assert set(kinds) == {"title", "compact", "prune"}
+        assert set(kinds) == {"title", "compact", "prune", "notify"}
         assert TURN_KIND not in kinds, "turns are run by their sessions"
         assert all(kind.timeout_s > 0 and kind.limit >= 2 for kind in kinds.values())
 

@@ -14,7 +14,7 @@ from askd.errors import AskdError, NotFound, RequestError
 from askd.jobs.desk import Steering
 from askd.jobs.turn import steer_turns
 from askd.providers.base import Caller
-from askd.sessions.admission import Accepted
+from askd.sessions.prompts import Accepted
 from askd.store.jobs.queries import JobRow
 from askd.store.log import TURN_KIND
 from tests.fakes.models import ScriptedModels, texts_of
@@ -74,7 +74,7 @@ async def test_tried_again_the_same_prompt_is_another_turn_of_the_conversation()
     async with open_orders(models) as (room, turns):
         text = "x" * (PART_LIMIT_BYTES + 10)
         models.window = 10**9
-        accepted = await leave(room, text)
+        accepted = await leave(room, text, cwd="/there", cwd_id="1:2")
         await room.finish(accepted)
         assert (await find(room, accepted)).state == "discarded"
         lent = Caller(env={"LANG": "C"}, secrets={"KEY": "k"})
@@ -84,6 +84,8 @@ async def test_tried_again_the_same_prompt_is_another_turn_of_the_conversation()
         assert status.outcome == "completed"
         assert texts_of(models.requests[-1].items)[-1] == text
         assert models.callers[-1] == lent
+        prompt = accepted.session.conversation.turns[again].prompt
+        assert (prompt.cwd, prompt.cwd_id) == ("/there", "1:2")
         (row,) = await room.store.find_jobs([again])
         assert (row.state, row.conversation_id) == ("completed", accepted.session.id)
 

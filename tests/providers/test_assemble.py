@@ -3,6 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from askd.core.arguments import ARGUMENTS_LIMIT_BYTES, find_refusal
 from askd.core.items import AssistantMessage, Reasoning, Text, ToolCall
 from askd.core.outcome import Failure, Usage
 from askd.providers.assemble import Assembler, Piece
@@ -106,3 +107,55 @@ def test_arguments_said_whole_stand_in_place_of_their_pieces() -> None:
     answer.feed(Stopped("calls"))
     assert [piece.text for piece in shown] == ['{"x"']
     assert answer.message().calls == (ToolCall("a", "f", '{"y": 1}'),)
+
+
+def test_arguments_that_no_event_could_hold_are_left_out_and_it_is_said() -> None:
+    assembler = Assembler("t.1")
+    shown = 0
+    for _ in range(80):  # 5 MiB in pieces
+        shown += sum(
+            len(each.text) for each in assembler.feed(CallDelta(0, "a", "write_file", "x" * 65_536))
+        )
+    assembler.feed(CallDelta(1, "b", "read_file", "{}"))
+    assembler.feed(Stopped("calls"))
+    huge, small = assembler.message().calls
+    assert "5,242,880 bytes" in (find_refusal(huge.arguments) or "")
+    assert small == ToolCall("b", "read_file", "{}")
+    assert assembler.left_out() == [("write_file", 5_242_880)]
+    assert shown <= ARGUMENTS_LIMIT_BYTES
+
+
+def test_arguments_said_whole_count_for_themselves_and_not_with_their_pieces() -> None:
+    assembler = Assembler("t.1")
+    assembler.feed(CallDelta(0, "a", "t", "x" * ARGUMENTS_LIMIT_BYTES))
+    assembler.feed(CallDelta(0, "a", "t", "y" * ARGUMENTS_LIMIT_BYTES, is_whole=True))
+    assembler.feed(CallDelta(1, "b", "t", "z" * (ARGUMENTS_LIMIT_BYTES + 1), is_whole=True))
+    assembler.feed(Stopped("calls"))
+    kept, left_out = assembler.message().calls
+    assert kept.arguments == "y" * ARGUMENTS_LIMIT_BYTES
+    assert find_refusal(left_out.arguments) is not None
+
+
+def test_many_calls_together_are_no_larger_than_an_event_allows() -> None:
+    assembler = Assembler("t.1")
+    for index in range(5):
+        assembler.feed(CallDelta(index, f"c{index}", "t", "x" * (ARGUMENTS_LIMIT_BYTES * 3 // 4)))
+    assembler.feed(Stopped("calls"))
+    kept = [find_refusal(call.arguments) is None for call in assembler.message().calls]
+    assert kept == [True, True, False, False, False]
+    assert len(assembler.left_out()) == 3
+
+
+def test_nothing_is_said_of_calls_that_do_not_count() -> None:
+    assembler = Assembler("t.1")
+    assembler.feed(CallDelta(0, "a", "t", "x" * (ARGUMENTS_LIMIT_BYTES + 1)))
+    assert assembler.left_out() == []
+
+
+def test_a_name_and_an_id_without_end_do_not_fill_an_event() -> None:
+    assembler = Assembler("t.1")
+    assembler.feed(CallDelta(0, "i" * 5_000_000, "n" * 5_000_000, "{}"))
+    assembler.feed(Stopped("calls"))
+    (call,) = assembler.message().calls
+    assert len(call.call_id) + len(call.name) < 2048
+    assert call.call_id.startswith("call_")

@@ -12,7 +12,7 @@ import trio.testing
 from ask.protocol.frames import encode_notification, encode_request
 from ask.protocol.messages import HELLO_LIMIT_BYTES, MESSAGE_LIMIT_BYTES
 from askd.server import connection
-from askd.server.connection import REQUESTS_LIMIT
+from askd.server.connection import REQUESTS_LIMIT, Connection
 from tests.fakes.house import HELLO, IDENTITY, PeerStream, Refused, open_server, prompt
 
 GREETING = encode_request(1, "hello", HELLO)
@@ -170,6 +170,40 @@ async def test_a_client_that_has_said_its_last_is_still_answered() -> None:
         await peer.stream.send_eof()
         answers = {message[1]: message[2] for message in await peer.end() if message[0] == 1}
         assert answers == {1: None, 2: None, 3: None}
+
+
+async def test_what_a_client_said_before_it_left_is_heard_though_it_read_nothing() -> None:
+    async with open_server() as server:
+        server.models.script = lambda request: [trio.Event()]
+        peer = await server.greet()
+        started = await peer.call("turn/start", prompt("hi"))
+        broken = trio.Event()
+
+        class Gone(trio.abc.Stream):
+            """Whoever writes to it finds nobody; what was said before is still to be read."""
+
+            def __init__(self) -> None:
+                self._said = [GREETING, encode_request(2, "turn/interrupt", only_ids(started))]
+
+            async def send_all(self, data: bytes | bytearray | memoryview) -> None:
+                broken.set()
+                raise trio.BrokenResourceError
+
+            async def wait_send_all_might_not_block(self) -> None:
+                await trio.lowlevel.checkpoint()
+
+            async def receive_some(self, max_bytes: int | None = None) -> bytes:
+                if len(self._said) == 1:
+                    await broken.wait()
+                    await trio.testing.wait_all_tasks_blocked()
+                return self._said.pop(0) if self._said else b""
+
+            async def aclose(self) -> None:
+                await trio.lowlevel.checkpoint()
+
+        await Connection(Gone(), server.dispatch).run()
+        state = await peer.call("turn/wait", only_ids(started))
+        assert state["outcome"] == "interrupted"
 
 
 async def test_a_request_in_flight_has_a_grace_when_its_client_is_gone(

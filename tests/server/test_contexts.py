@@ -8,7 +8,7 @@ from askd.core.conversation import Conversation
 from askd.core.events import ConversationCreated, Event
 from askd.core.items import Item, Text, UserMessage
 from askd.providers.base import Caller
-from askd.server import wire
+from askd.server import fitting
 from askd.server.contexts import ReadContext
 from askd.sessions.preview import Preview
 
@@ -28,7 +28,7 @@ def read_of(count: int, *, system: str | None) -> ReadContext:
     return ReadContext(conversation=Conversation("c"), last_seq=0, caller=CALLER, preview=preview)
 
 
-def name(page: list[wire.Fitted]) -> list[str]:
+def name(page: list[fitting.Fitted]) -> list[str]:
     return [str(each.value.get("id", each.value["type"])) for each in page]
 
 
@@ -50,13 +50,13 @@ def test_a_system_prompt_alone_and_nothing_at_all() -> None:
 
 def test_only_what_fits_a_page_is_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
     encoded: list[str] = []
-    fit = wire.fit_item
+    fit = fitting.fit_item
 
-    def note(item: Item, tokens: int) -> wire.Fitted:
+    def note(item: Item, tokens: int) -> fitting.Fitted:
         encoded.append(item.id)
         return fit(item, tokens)
 
-    monkeypatch.setattr(wire, "fit_item", note)
+    monkeypatch.setattr(fitting, "fit_item", note)
     assert name(read_of(1000, system="Be brief.").cut(400, 3)) == ["i399", "i400", "i401"]
     assert encoded == ["i399", "i400", "i401"]
 

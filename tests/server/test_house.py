@@ -25,15 +25,26 @@ from askd.server.reception import Reception
 from askd.sessions.admission import Admission
 from askd.sessions.needs import Means
 from askd.sessions.registry import Sessions
+from askd.sessions.restoring import Restoring
 from askd.store.jobs.table import JobTable
 from askd.store.memory import MemoryLog
 from askd.store.queries import Reader
+from askd.store.snapshots import SnapshotTable
 from askd.store.writer import Writer
 from askd.tools.registry import Registry
 from tests.fakes.checkups import FakeCheckup
-from tests.fakes.house import IDENTITY, FakeHost, KeptBackups, ListedModels
+from tests.fakes.house import (
+    IDENTITY,
+    FakeHost,
+    KeptBackups,
+    ListedModels,
+    find_confinement,
+)
+from tests.fakes.mcp_servers import FakeServers
+from tests.fakes.notifiers import FakeNotifier
+from tests.fakes.schedules import make_desk
 from tests.fakes.scrubs import FakeScrubs
-from tests.fakes.sign_ins import FakeSignIns
+from tests.fakes.sign_ins import FakeServerSignIns, FakeSignIns
 
 
 class Stranger:
@@ -111,10 +122,16 @@ async def open_house(tmp_path: Path, models: ListedModels) -> AsyncIterator[Path
         host=FakeHost(),
         auth=FakeSignIns(),
         scrubs=FakeScrubs(sessions),
+        restoring=Restoring(sessions, SnapshotTable(writer, reader)),
         backups=KeptBackups(),
         jobs=JobDesk(table, reader=reader, worker=worker),
+        schedules=make_desk(sessions, Admission(sessions, new_id=means.new_id), now=time.time),
         checkup=FakeCheckup(),
         clients=reception.count_clients,
+        find_confinement=find_confinement,
+        servers=FakeServers(),
+        server_logins=FakeServerSignIns(FakeSignIns()),
+        notifier=FakeNotifier(),
     )
     door = open_door(tmp_path / "run" / "askd.sock")
     assert door.path is not None

@@ -251,11 +251,11 @@ async def test_running_out_of_descriptors_only_takes_time(
     assert caplog.text.count("could not be accepted") == 2
 
 
-async def test_the_peers_uid_comes_from_the_kernel(tmp_path: Path) -> None:
-    uids: list[int] = []
+async def test_the_peers_process_and_user_come_from_the_kernel(tmp_path: Path) -> None:
+    seen: list[tuple[int, int]] = []
 
     async def note(stream: trio.SocketStream) -> None:
-        uids.append(listener.read_peer_uid(stream))
+        seen.append(listener.read_peer(stream))
         await stream.aclose()
 
     door = open_door(tmp_path / "ask" / "askd.sock")
@@ -266,4 +266,4 @@ async def test_the_peers_uid_comes_from_the_kernel(tmp_path: Path) -> None:
             assert await stream.receive_some() == b""
         nursery.cancel_scope.cancel()
     door.close()
-    assert uids == [os.getuid()]
+    assert seen == [(os.getpid(), os.getuid())]

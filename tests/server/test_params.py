@@ -92,7 +92,7 @@ def test_a_newer_clients_hello_is_understood() -> None:
         ({"follow": 1}, "follow", "boolean"),
         ({"env": {"A": 1}}, "env.A", "string"),
         ({"env": []}, "env", "a map"),
-        ({"busy": "steer"}, "busy", "'queue' or 'fail'"),
+        ({"busy": "drop"}, "busy", "'queue', 'steer' or 'fail'"),
     ],
 )
 def test_nothing_is_coerced(change: dict[str, Any], field: str, words: str) -> None:

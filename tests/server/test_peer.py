@@ -9,7 +9,7 @@ import trio.testing
 from askd.errors import Busy
 from askd.server.outbox import NOTIFICATIONS_LIMIT
 from askd.server.peer import SUBSCRIPTIONS_LIMIT, Peer
-from askd.sessions.hub import Delta, Hub
+from askd.sessions.hub import Client, Delta, Hub
 from askd.sessions.live import LiveSession
 
 
@@ -20,8 +20,10 @@ class Session:
         self.id = id
         self.hub = Hub(lambda value: msgpack.packb([2, "delta", [cast("Delta", value).text]]))
 
-    def subscribe(self, subscriber: Any, *, interactive: bool = False) -> None:
-        self.hub.subscribe(subscriber, interactive=interactive)
+    def subscribe(
+        self, subscriber: Any, *, interactive: bool = False, client: Client | None = None
+    ) -> None:
+        self.hub.subscribe(subscriber, interactive=interactive, client=client)
 
     def unsubscribe(self, subscriber: Any) -> None:
         self.hub.unsubscribe(subscriber)

@@ -1,7 +1,6 @@
 """The wire: every core value fits a message and says what it said before."""
 
 import dataclasses
-import math
 from typing import Any
 
 import msgpack
@@ -29,7 +28,7 @@ from askd.core.items import AssistantMessage, Blob, Reasoning, Text, UserMessage
 from askd.core.outcome import Usage
 from askd.errors import AskdError, NotFound, RequestError
 from askd.providers.base import Limits, Model
-from askd.server import wire
+from askd.server import fitting, wire
 from askd.sessions.admission import Draining
 from askd.sessions.hub import Delta, Progress, Published, TurnUnsaved
 from askd.sessions.targets import Target
@@ -140,77 +139,12 @@ def test_every_body_becomes_its_envelope_and_its_fields() -> None:
     assert publish(event(bodies[-1]))["type"] == "from_the_future"
 
 
-def nest(depth: int) -> Any:
-    value: Any = 1
-    for _ in range(depth):
-        value = {"a": value}
-    return value
-
-
-UNFIT: dict[str, Any] = {
-    "too large": "x" * 1024 * 1024,
-    "nested": nest(40),
-    "containers": [[]] * 30_000,
-    "nan": [1.0, math.nan],
-    "a large number": [2**64],
-    "no string for a key": {"a": {1: 2}},
-    "not a value": [object()],
-}
-
-
-@pytest.mark.parametrize("name", UNFIT)
-def test_what_fits_no_message_leaves_as_its_envelope_and_a_sentence(name: str) -> None:
-    params = publish(event(QuestionAsked("t", "q", "approval", "d", {"raw": UNFIT[name]}, 9.0)))
-    assert params["left_out"].startswith("The content is not shown: ")
-    assert "detail" not in params
-    assert (params["turn_id"], params["question_id"], params["seq"]) == ("t", "q", 7)
-
-
-def test_even_small_fields_that_do_not_fit_are_left_out() -> None:
-    params = publish(event(UnknownBody({"type": "x", "n": 2**70, "t": "y" * 2000, "raw": [2**70]})))
-    assert set(params) == {*ENVELOPE, "left_out"}
-
-
 def test_half_a_surrogate_pair_is_no_obstacle() -> None:
     body = ItemAdded("t", AssistantMessage("t.1", (Text("a\ud800"),)), 1)
     assert publish(event(body))["item"]["parts"][0]["text"] == "a?"
 
 
-def test_a_page_is_cut_where_the_message_ends() -> None:
-    large = [
-        dataclasses.replace(event(TurnFinished("t", "failed", 1, message="x" * 300_000)), seq=n)
-        for n in range(1, 10)
-    ]
-    page = wire.cut_page(large)
-    assert [fitted.value["seq"] for fitted in page] == [1, 2, 3]
-    assert len(wire.cut_page(large[:1])) == 1
-    assert wire.cut_page([]) == []
-    crowded = [event(QuestionAsked("t", "q", "approval", "d", {"a": [[]] * 9000}, 1.0))] * 5
-    assert len(wire.cut_page(crowded)) == 2
-    frame = encode_response(1, None, {"data": [f.value for f in wire.cut_page(crowded)]})
-    assert len(FrameReader().feed(frame)) == 1
-
-
 # ---- what else is published -------------------------------------------------------
-
-
-def test_an_item_comes_with_its_tokens_or_a_sentence() -> None:
-    message = UserMessage("u", (Text("hi"),))
-    fitted = wire.fit_item(message, 5)
-    assert fitted.value == {
-        "type": "user_message",
-        "id": "u",
-        "parts": [{"type": "text", "text": "hi"}],
-        "tokens": 5,
-    }
-    odd = AssistantMessage("a", reasoning=(Reasoning("", {"x": math.inf}),))
-    assert wire.fit_item(odd, 9).value == {
-        "type": "assistant_message",
-        "id": "a",
-        "tokens": 9,
-        "left_out": "The content is not shown: a number is not finite.",
-    }
-    assert wire.fit_record({"type": "system", "text": "s"}, 1).value["tokens"] == 1
 
 
 def test_a_delta_says_all_of_itself() -> None:
@@ -247,7 +181,7 @@ def test_an_unsaved_turn_and_progress_are_said() -> None:
     )
     assert publish(unsaved)["reason"] == "disk full"
     progress = Progress(conversation_id="c", turn_id="t", kind="retrying", text="x" * 5000)
-    assert len(publish(progress)["text"]) == wire.KEPT_FIELD_LENGTH
+    assert len(publish(progress)["text"]) == fitting.KEPT_FIELD_LENGTH
 
 
 # ---- records ----------------------------------------------------------------------

@@ -1,7 +1,9 @@
 """What a model is asked, whatever the log holds."""
 
 import logging
-from collections.abc import Iterator
+import pickle
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pytest
 import trio
@@ -25,17 +27,20 @@ from askd.core.items import (
     ToolCall,
     ToolOutput,
     UserMessage,
+    join_text,
 )
 from askd.core.outcome import CUT, DONE, FAILED, USAGE, Usage
 from askd.errors import Refused
-from askd.providers.base import Manners, Price, Stopped
+from askd.providers.base import CallDelta, Manners, ModelRequest, Price, Stopped
 from askd.sessions import schemas
 from askd.sessions.hub import Progress
 from askd.sessions.targets import Target as At
 from askd.store.log import Write
+from askd.tools.base import Result, Site
 from tests.fakes.log import FakeStore
 from tests.fakes.models import ScriptedModels, Step, call_tools, texts_of
 from tests.fakes.sessions import Room, Watcher, open_room, to
+from tests.fakes.tools import Plain
 
 
 async def store_with(*items: Item) -> FakeStore:
@@ -283,3 +288,39 @@ async def test_what_is_waited_for_is_passed_on() -> None:
         await room.finish(accepted)
         said = [value for value in watcher.values if isinstance(value, Progress)]
         assert ("waiting", "Waiting 3 s for test.") in [(each.kind, each.text) for each in said]
+
+
+class Untouched(Plain):
+    """A tool that is called and never to be run."""
+
+    name = "write_file"
+    description = "Writes."
+    effects = True
+    schema: Mapping[str, Any] = {"type": "object"}
+
+    async def run(self, arguments: Mapping[str, Any], site: Site) -> Result:
+        raise AssertionError("it ran")
+
+
+async def test_five_megabytes_of_arguments_are_answered_and_stored_small() -> None:
+    def script(request: ModelRequest) -> Iterator[Step]:
+        if any(isinstance(item, ToolOutput) for item in request.items):
+            yield "I see."
+            return
+        for _ in range(80):
+            yield CallDelta(0, "call_1", "write_file", "x" * 65_536)
+        yield Stopped("calls")
+
+    models = ScriptedModels(script)
+    async with open_room(models=models, tools=[Untouched()]) as room:
+        watcher = Watcher()
+        accepted = await room.ask()
+        accepted.session.subscribe(watcher)
+        assert (await room.finish(accepted)).code == DONE
+        said = [value for value in watcher.values if isinstance(value, Progress)]
+        assert any("5,242,880 bytes of arguments" in each.text for each in said)
+        (output,) = [item for item in models.requests[1].items if isinstance(item, ToolOutput)]
+        assert output.is_error
+        assert "5,242,880 bytes" in join_text(output.parts)
+        # What another daemon reads of it, and what goes over the wire, is small.
+        assert sum(len(pickle.dumps(event)) for event in watcher.events) < 64 * 1024

@@ -10,6 +10,7 @@ from askd.sessions.draining import INTERRUPT_WAIT_S, STOPPED
 from tests.fakes.log import FakeStore
 from tests.fakes.models import ScriptedModels, call_tools
 from tests.fakes.sessions import Room, ends_of, open_room
+from tests.sessions.approval_world import Door, call, models_that
 from tests.sessions.test_driver import check_log
 from tests.sessions.test_turns import Clock
 
@@ -88,3 +89,18 @@ async def test_who_loses_patience_ends_the_waiting_of_those_who_have_it(
             await trio.sleep(30)
             await room.sessions.drain(0)
         assert trio.current_time() < 30 + 3 + 2 * INTERRUPT_WAIT_S
+
+
+async def test_a_turn_that_begins_to_wait_for_a_person_is_not_waited_for(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    doors = Door()
+    models = models_that([5.0, *call("door")], ["done"])
+    async with open_room(models=models, tools=[doors]) as room:
+        turn_id = await begin(room, TurnOptions(detach=True, approve="ask"))
+        await room.sessions.drain(1000)
+        assert trio.current_time() < 10
+        (session,) = room.sessions.live()
+        assert session.status(turn_id).state == "running"
+        assert len(session.conversation.open_questions) == 1
+        assert doors.opened == []

@@ -13,8 +13,10 @@ from askd.core.events import (
     TurnStarted,
 )
 from askd.core.items import AssistantMessage, Text, ToolCall, ToolOutput, UserMessage
+from askd.core.outcome import STORAGE, Usage
 from askd.core.turn import Interrupted
-from askd.sessions.endings import Waiting, end_turn, end_turn_as
+from askd.errors import StorageFailed
+from askd.sessions.endings import UNSAVED, Waiting, end_turn, end_turn_as, end_unsaved
 
 CALLS = AssistantMessage("t.1", calls=(ToolCall("one", "f", "{}"), ToolCall("two", "g", "{}")))
 BEGUN: list[Body] = [
@@ -49,6 +51,18 @@ def test_an_interrupt_writes_its_own_end() -> None:
     assert end_turn(record, Interrupted(1, "interrupted", "By me.")) == [
         TurnFinished("t", "interrupted", 1, reason="interrupted", message="By me.")
     ]
+
+
+def test_an_end_that_is_not_stored_says_why() -> None:
+    end = end_unsaved("t", Usage(1, 2), StorageFailed("The disk is full."))
+    assert end == TurnFinished(
+        "t",
+        "interrupted",
+        STORAGE,
+        usage=Usage(1, 2),
+        reason="storage_failed",
+        message=f"{UNSAVED}The disk is full.",
+    )
 
 
 async def test_who_waits_is_released_and_forgotten() -> None:

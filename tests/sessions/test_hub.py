@@ -1,7 +1,7 @@
 """What is published reaches everyone who watches, encoded once."""
 
 from askd.core.events import Event, Renamed
-from askd.sessions.hub import Delta, Hub, Progress, Published, TurnUnsaved
+from askd.sessions.hub import Attached, Client, Delta, Hub, Progress, Published, TurnUnsaved
 
 EVENT = Event("c", 1, 5.0, Renamed("x"))
 DELTA = Delta(conversation_id="c", turn_id="t", item_id="t.1", kind="text", offset=0, text="hi")
@@ -110,3 +110,61 @@ def test_one_that_leaves_while_something_is_published_breaks_nothing() -> None:
     hub.publish(DELTA)
     assert len(leaver.frames) == 1
     assert len(last.frames) == 2
+
+
+def tell(value: Published) -> bytes:
+    """An encoder that keeps the names of those who are there."""
+    assert isinstance(value, Attached)
+    return ",".join(each.program for each in value.clients).encode()
+
+
+CHAT = Client(program="chat", hears=True)
+CRON = Client(program="cron")
+
+
+def test_who_is_there_is_told_to_those_who_want_to_hear_it() -> None:
+    hub, chat, cron, inner = Hub(tell), Recorder(), Recorder(), Recorder()
+    for subscriber, client in ((chat, CHAT), (cron, CRON), (inner, None)):
+        hub.subscribe(subscriber, client=client)
+        hub.tell_attached("c")
+    assert hub.clients == (CHAT, CRON)
+    hub.unsubscribe(cron)
+    hub.tell_attached("c")
+    assert chat.frames == [(b"chat", True), (b"chat,cron", True), (b"chat", True)]
+    assert cron.frames == inner.frames == []
+
+
+def test_who_is_there_is_told_once() -> None:
+    hub, chat = Hub(tell), Recorder()
+    hub.subscribe(chat, client=CHAT)
+    hub.tell_attached("c")
+    hub.subscribe(chat, client=CHAT)
+    hub.tell_attached("c")
+    assert len(chat.frames) == 1
+    hub.subscribe(chat, client=CHAT, interactive=True)
+    hub.tell_attached("c")
+    assert len(chat.frames) == 2
+    assert hub.clients[0].interactive
+
+
+def test_nothing_is_encoded_where_nobody_hears() -> None:
+    encode = Encoder()
+    hub = Hub(encode)
+    hub.subscribe(Recorder(), client=CRON)
+    hub.tell_attached("c")
+    assert encode.count == 0
+
+
+def test_one_that_leaves_when_told_leaves_nobody_with_old_news() -> None:
+    hub = Hub(tell)
+
+    class Full(Recorder):
+        def offer(self, frame: bytes, *, droppable: bool) -> None:
+            hub.unsubscribe(self)
+            hub.tell_attached("c")
+
+    last = Recorder()
+    hub.subscribe(Full(), client=CHAT)
+    hub.subscribe(last, client=Client(program="last", hears=True))
+    hub.tell_attached("c")
+    assert last.frames == [(b"last", True)]

@@ -25,7 +25,7 @@ from askd.sessions.hub import Hub, TurnUnsaved
 from askd.sessions.live import LiveSession
 from askd.sessions.streaming import LiveText
 from askd.sessions.turn_status import RunningTurn, TurnStatus
-from askd.store.log import Write
+from askd.store.log import Committed, Write
 from askd.store.memory import MemoryLog
 from tests.fakes.sessions import Watcher, encode
 
@@ -111,7 +111,7 @@ async def test_where_a_turn_is() -> None:
 async def test_a_turn_in_hand_is_running_whatever_the_log_says() -> None:
     session = await make_session(prompt("a"), prompt("b"))
     heard: list[object] = []
-    session.running = RunningTurn("a", heard.append)
+    session.running = RunningTurn("a", heard.append, lambda: True)
     assert (session.status("a").state, session.queue) == ("running", ["b"])
     assert (await session.withdraw("a")).state == "running"
     assert (await session.interrupt("a", "me")).state == "running"
@@ -157,6 +157,42 @@ async def test_a_parked_turn_needs_a_person_and_can_be_interrupted() -> None:
     last = session.conversation.turns["a"].items[-1].item
     assert isinstance(last, ToolOutput)
     assert last.synthetic == "interrupted"
+
+
+class QueuedLog(MemoryLog):
+    """Commits as the disk does: what was asked for is committed, whoever still waits for it."""
+
+    nursery: trio.Nursery
+
+    async def append(self, write: Write) -> Committed:
+        found: list[Committed] = []
+        done = trio.Event()
+
+        async def commit() -> None:
+            await trio.testing.wait_all_tasks_blocked()
+            found.append(await MemoryLog.append(self, write))
+            done.set()
+
+        self.nursery.start_soon(commit)
+        await done.wait()
+        return found[0]
+
+
+async def test_who_leaves_while_a_prompt_is_taken_back_leaves_no_second_end() -> None:
+    memory = QueuedLog(observe=lambda events: session.observe(events), now=lambda: 100.0)
+    session = LiveSession("c", log=memory, hub=Hub(encode))
+    created: list[Body] = [ConversationCreated("c", "work"), prompt("a")]
+    async with trio.open_nursery() as nursery:
+        memory.nursery = nursery
+        await memory.append(Write(conversation_id="c", bodies=created, create=True))
+        async with trio.open_nursery() as leaving:
+            leaving.start_soon(session.withdraw, "a")
+            await trio.lowlevel.checkpoint()
+            await trio.lowlevel.checkpoint()
+            leaving.cancel_scope.cancel()
+        assert (await session.withdraw("a")).outcome == "withdrawn"
+    bodies = [event.body for event in await memory.load("c")]
+    assert sum(isinstance(body, TurnFinished) for body in bodies) == 1
 
 
 async def test_waiting_ends_with_the_conversation() -> None:

@@ -1,22 +1,34 @@
 """Large parts become blobs, and every event stays small enough."""
 
 import hashlib
+from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from askd.core.events import ItemAdded, PromptAccepted, Renamed, ViewChanged
+from askd.core.events import (
+    Event,
+    ItemAdded,
+    PromptAccepted,
+    PromptSteered,
+    Renamed,
+    ViewChanged,
+)
 from askd.core.items import (
     PART_LIMIT_BYTES,
     AssistantMessage,
     Blob,
+    Copy,
     Notice,
     Part,
     Reasoning,
+    Snapshot,
     Text,
+    ToolCall,
     ToolOutput,
     UserMessage,
 )
+from askd.server.fitting import fit_event
 from askd.sessions.offload import (
     EVENT_LIMIT_BYTES,
     Blobs,
@@ -78,11 +90,27 @@ def test_every_body_with_parts_is_looked_at() -> None:
     prompt = PromptAccepted("t", "k", (UserMessage("t.0", (Text(LARGE),)),))
     answer = ItemAdded("t", AssistantMessage("t.1", (Text(LARGE), Text("short"))), 1)
     output = ItemAdded("t", ToolOutput("t.1.1", "call", "f", (Text(LARGE),)), 1)
-    lean, blobs = offload_bodies([prompt, answer, output])
+    steering = PromptSteered("t", "k", (UserMessage("s", (Text(LARGE),)),))
+    lean, blobs = offload_bodies([prompt, answer, output, steering])
     assert len(blobs) == 1  # the same content is kept once
     assert lean[0].items[0].parts[0].sha256 in blobs  # type: ignore[union-attr]
     assert [type(part) for part in lean[1].item.parts] == [Blob, Text]  # type: ignore[union-attr]
     assert isinstance(lean[2].item.parts[0], Blob)  # type: ignore[union-attr]
+    assert isinstance(lean[3].items[0].parts[0], Blob)  # type: ignore[union-attr]
+
+
+def test_copies_of_files_are_looked_at() -> None:
+    copies = (Copy("a", Text(LARGE), 0o600), Copy("made"), Copy("small", Text("x")))
+    snapshot = Snapshot("s", "/w", "", copies=copies)
+    lean, blobs = offload_body(ItemAdded("t", snapshot))
+    assert isinstance(lean, ItemAdded)
+    assert isinstance(lean.item, Snapshot)
+    (large, *rest) = lean.item.copies
+    assert isinstance(large.part, Blob)
+    assert (large.path, large.mode, blobs[large.part.sha256]) == ("a", 0o600, LARGE.encode())
+    assert rest == [*copies[1:]]
+    alone = ItemAdded("t", Snapshot("s", "/w", "c0ffee"))
+    assert offload_body(alone) == (alone, {})
 
 
 def test_what_has_no_large_part_stays_as_it_is() -> None:
@@ -133,3 +161,22 @@ def test_what_is_seen_of_a_huge_output_may_be_large_itself() -> None:
     assert list(blobs.values()) == [LARGE.encode()]
     small = ViewChanged("v", "compact")
     assert offload_body(small) == (small, {})
+
+
+def test_calls_and_thoughts_take_their_room_from_the_text_beside_them() -> None:
+    call = ToolCall("c", "write_file", "a" * 256 * 1024)
+    item = AssistantMessage(
+        "t.1",
+        parts=(Text("b" * 200_000), Text("c" * 100_000)),
+        reasoning=(Reasoning("d" * 250_000),),
+        calls=(call, replace(call, call_id="c2")),
+    )
+    body, blobs = offload_body(ItemAdded("t", item))
+    assert isinstance(body, ItemAdded)
+    lean = body.item
+    assert isinstance(lean, AssistantMessage)
+    assert lean.calls == item.calls
+    assert [type(part) for part in lean.parts] == [Blob, Blob]
+    assert restore(lean.parts, blobs) == [("b" * 200_000, None), ("c" * 100_000, None)]
+    assert fit_event(Event("c", 1, 0.0, body)).size < EVENT_LIMIT_BYTES + 50_000
+    assert "left_out" not in fit_event(Event("c", 1, 0.0, body)).value

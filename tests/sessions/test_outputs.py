@@ -19,22 +19,25 @@ from askd.core.outputs import READ_OUTPUT
 from askd.core.overflow import Policy
 from askd.core.tokens import estimate_tokens, measure_request
 from askd.providers.base import CallDelta, Manners, ModelRequest, Stopped
-from askd.sessions.admission import Accepted
 from askd.sessions.live import LiveSession
-from askd.sessions.rules import ContextRules
-from askd.tools.base import Result
+from askd.sessions.prompts import Accepted
+from askd.sessions.rules import ContextRules, ToolRules
+from askd.tools.base import Result, Site
 from tests.fakes.log import FakeStore
 from tests.fakes.models import ScriptedModels, Step, call_tools
 from tests.fakes.sessions import Room, Watcher, open_room, to
+from tests.fakes.tools import Plain
 from tests.sessions.test_driver import check_log
 from tests.sessions.test_overflow import BY_HAND, answer, told, wait_asked
 
 WINDOW, RESERVED = 9000, 1000
 CAP = (WINDOW - RESERVED) // 4
+UNCUT = ToolRules(output_bytes=1 << 30)
+"""Where it is the model's window alone that makes an output too large."""
 
 
 @dataclass
-class Dump:
+class Dump(Plain):
     """A tool that says a lot. `lines`: how much; each has its number."""
 
     name: str = "dump"
@@ -45,7 +48,7 @@ class Dump:
     ran: int = 0
     schema: Mapping[str, Any] = field(default_factory=dict)
 
-    async def run(self, arguments: Mapping[str, Any]) -> Result:
+    async def run(self, arguments: Mapping[str, Any], site: Site) -> Result:
         self.ran += 1
         return Result(self.parts or (Text(self.text),))
 
@@ -89,11 +92,17 @@ async def dumped(
     options: TurnOptions | None = None,
     setting: Policy | None = None,
     rules: ContextRules = BY_HAND,
+    output_bytes: int = 1 << 30,
 ) -> AsyncIterator[tuple[Room, Accepted, Watcher]]:
     """A turn whose model calls the tool."""
     models = ScriptedModels(script, window=WINDOW, reserved=RESERVED)
     async with open_room(
-        store=store, models=models, tools=[tool], context=rules, overflow=setting
+        store=store,
+        models=models,
+        tools=[tool],
+        context=rules,
+        overflow=setting,
+        toolbox=ToolRules(max_repeats=4, output_bytes=output_bytes),
     ) as room:
         watcher = Watcher()
         gate = trio.Event()
@@ -152,7 +161,9 @@ async def test_what_the_model_saw_stays_what_it_sees() -> None:
         assert list(second.items[: len(first.items)]) == list(first.items)
         assert second.tools == first.tools
     models = ScriptedModels(lambda request: ["ok"], window=WINDOW, reserved=RESERVED)
-    async with open_room(store=store, models=models, tools=[Dump()], context=BY_HAND) as room:
+    async with open_room(
+        store=store, models=models, tools=[Dump()], context=BY_HAND, toolbox=UNCUT
+    ) as room:
         session = await room.sessions.get(accepted.session.id)
         await room.finish(await room.ask("still?", target=to(session)))
         assert list(models.requests[0].items[: len(first.items)]) == list(first.items)
@@ -219,7 +230,7 @@ async def test_several_at_once_share_the_room() -> None:
 async def test_it_fits_beside_a_long_prompt(words: int) -> None:
     """What cannot leave the request takes its part of the room."""
     models = ScriptedModels(dump_once, window=WINDOW, reserved=RESERVED)
-    async with open_room(models=models, tools=[Dump()], context=BY_HAND) as room:
+    async with open_room(models=models, tools=[Dump()], context=BY_HAND, toolbox=UNCUT) as room:
         accepted = await room.ask("why " * words)
         assert (await room.finish(accepted)).code == DONE
         request = models.requests[1]
@@ -245,7 +256,9 @@ async def test_a_person_is_asked_and_nothing_is_lost_meanwhile() -> None:
         ]
         assert len(room.models.requests) == 1
     again = ScriptedModels(dump_once, window=WINDOW, reserved=RESERVED)
-    async with open_room(store=store, models=again, tools=[tool], context=BY_HAND) as room:
+    async with open_room(
+        store=store, models=again, tools=[tool], context=BY_HAND, toolbox=UNCUT
+    ) as room:
         session = await room.sessions.get(accepted.session.id)
         await trio.testing.wait_all_tasks_blocked()
         assert session.state == "needs_you"
@@ -307,7 +320,9 @@ async def test_a_daemon_that_ends_at_any_moment_costs_no_question_and_no_answer(
             for _ in range(moment):
                 await trio.lowlevel.checkpoint()
         models = ScriptedModels(dump_once, window=WINDOW, reserved=RESERVED)
-        async with open_room(store=store, models=models, tools=[tool], context=BY_HAND) as room:
+        async with open_room(
+            store=store, models=models, tools=[tool], context=BY_HAND, toolbox=UNCUT
+        ) as room:
             session = await room.sessions.get(accepted.session.id)
             await trio.testing.wait_all_tasks_blocked()
             record = session.conversation.turns[accepted.turn_id]
@@ -322,6 +337,64 @@ async def test_a_daemon_that_ends_at_any_moment_costs_no_question_and_no_answer(
             assert len(questions) == 1
             asked += tool.ran == 1
     assert asked > 10
+
+
+# ---- more bytes than are allowed -----------------------------------------------------
+
+
+@pytest.mark.parametrize("setting", ["ask", "reset", "continue", None])
+@pytest.mark.parametrize("lines", [400, 4000, 40_000])
+async def test_more_bytes_than_allowed_are_cut_without_a_word(
+    lines: int, setting: Policy | None
+) -> None:
+    """A few, more than the model could read, and so many that they stand beside the log."""
+    tool = Dump(lines=lines)
+    async with dumped(tool, setting=setting, attended=True, output_bytes=2048) as (
+        room,
+        accepted,
+        watcher,
+    ):
+        assert (await room.finish(accepted)).code == DONE
+        (seen,) = outputs_of(room.models.requests[1])
+        shown = join_text(seen.parts)
+        assert 1024 < len(shown.encode()) <= 2048
+        assert shown.startswith("line 0\n")
+        assert f"line {lines - 1}\n" in shown
+        assert f"it has {len(tool.text)} characters in all" in shown
+        assert not any(isinstance(each.body, QuestionAsked) for each in watcher.events)
+        assert told(watcher) == []
+        assert shortened(watcher) == [seen]
+        whole = stored(accepted.session)
+        assert whole.parts == (Text(tool.text),) or isinstance(whole.parts[0], Blob)
+        await check_log(room.store, accepted.session.id)
+
+
+async def test_what_has_as_many_as_allowed_is_shown_whole() -> None:
+    tool = Dump(parts=(Text("ä" * 1024),))
+    async with dumped(tool, output_bytes=2048) as (room, accepted, watcher):
+        await room.finish(accepted)
+        (seen,) = outputs_of(room.models.requests[1])
+        assert join_text(seen.parts) == "ä" * 1024
+        assert shortened(watcher) == []
+
+
+async def test_what_is_left_of_many_bytes_fits_the_model_too() -> None:
+    async with dumped(Dump(), output_bytes=32_768, attended=True) as (room, accepted, watcher):
+        assert (await room.finish(accepted)).code == DONE
+        (seen,) = outputs_of(room.models.requests[1])
+        assert estimate_tokens(seen) <= CAP
+        assert told(watcher) == []
+
+
+async def test_the_rest_of_it_can_be_read_in_pieces_that_are_allowed_themselves() -> None:
+    tool = Dump(parts=(Text("ä" * 20_000 + "\ud800" + "z" * 20_000),))
+    script = read_on(offset=19_000, limit=10**9)
+    async with dumped(tool, script, output_bytes=2048) as (room, accepted, watcher):
+        await room.finish(accepted)
+        said = join_text(outputs_of(room.models.requests[2])[1].parts)
+        assert said.startswith("[Characters 19000 to ")
+        assert len(said.encode("utf-8", "replace")) <= 2048
+        assert [each.call_id for each in shortened(watcher)] == ["call_0"]
 
 
 # ---- reading on ----------------------------------------------------------------------
@@ -404,7 +477,9 @@ async def test_a_model_that_takes_no_tools_gets_none() -> None:
     async with dumped(Dump(), store=store) as (room, accepted, _):
         await room.finish(accepted)
     models = ScriptedModels(window=WINDOW, reserved=RESERVED, manners=Manners(tools=False))
-    async with open_room(store=store, models=models, tools=[Dump()], context=BY_HAND) as room:
+    async with open_room(
+        store=store, models=models, tools=[Dump()], context=BY_HAND, toolbox=UNCUT
+    ) as room:
         session = await room.sessions.get(accepted.session.id)
         assert (await room.finish(await room.ask("hi", target=to(session)))).code == DONE
         assert models.rejected == []
@@ -427,7 +502,7 @@ async def test_pictures_are_left_as_they_are() -> None:
     picture = Blob(hashlib.sha256(content).hexdigest(), len(content), "image/png")
     tool = Dump(parts=(Text(Dump().text), picture))
     models = ScriptedModels(dump_once, window=WINDOW, reserved=RESERVED)
-    async with open_room(models=models, tools=[tool], context=BY_HAND) as room:
+    async with open_room(models=models, tools=[tool], context=BY_HAND, toolbox=UNCUT) as room:
         # The picture is stored with the prompt.
         accepted = await room.ask(parts=(Text("look"), picture), blobs={picture.sha256: content})
         assert (await room.finish(accepted)).code == DONE

@@ -21,10 +21,10 @@ from askd.core.outcome import DONE, OVERFLOW
 from askd.core.overflow import Policy
 from askd.core.questions import find_open
 from askd.providers.base import ModelRequest
-from askd.sessions.admission import Accepted
 from askd.sessions.hub import Progress
 from askd.sessions.live import LiveSession
 from askd.sessions.parking import ATTENDED_S, DETACHED_S
+from askd.sessions.prompts import Accepted
 from askd.sessions.rules import ContextRules
 from tests.fakes.log import FakeStore
 from tests.fakes.models import ScriptedModels, Step, last_words

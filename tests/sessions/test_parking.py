@@ -14,7 +14,15 @@ from askd.core.outcome import DONE, FAILED, TIME_LIMIT
 from askd.core.questions import EXPIRED, EXPIRY, Choice, find_open
 from askd.providers.base import Caller, Model, ModelRequest, StreamEvent
 from askd.sessions.live import LiveSession
-from askd.sessions.parking import ATTENDED_S, DETACHED_S, LATE, ask_person
+from askd.sessions.parking import (
+    ATTENDED_S,
+    DETACHED_S,
+    LATE,
+    Matter,
+    Parked,
+    ask_all,
+    ask_person,
+)
 from askd.sessions.registry import Sessions
 from tests.fakes.log import FakeStore
 from tests.fakes.models import ScriptedModels, Step, call_tools, last_words, texts_of
@@ -380,3 +388,32 @@ async def test_a_question_that_cannot_be_stored_fails_the_turn() -> None:
         assert (end.outcome, end.code) == ("failed", 74)
         with contextlib.suppress(StopIteration):
             assert texts_of(next(iter(models.requests)).items) == []
+
+
+async def test_of_several_matters_what_is_new_is_asked_and_the_answers_keep_their_order() -> None:
+    async with open_asking(FakeStore(), AskingModels()) as room:
+        accepted = await room.ask("ask me")
+        session, turn_id = accepted.session, accepted.turn_id
+        await wait_asked(session, turn_id)
+
+        def matter(subject: str) -> Matter:
+            return Matter(kind="approval", subject=subject, text=subject, choices=CHOICES)
+
+        async def ask(*subjects: str) -> list[str]:
+            matters = [matter(each) for each in subjects]
+            found = await ask_all(session, turn_id, matters, is_detached=False, now=lambda: 1000.0)
+            return [each.decision for each in found]
+
+        for _ in range(2):
+            with pytest.raises(Parked):
+                await ask("a", "b")
+        with pytest.raises(Parked):
+            await ask("c", "b", "a")
+        asked = list(session.conversation.turns[turn_id].questions.values())[1:]
+        assert [each.detail["subject"] for each in asked] == ["a", "b", "c"]
+        assert {each.expires_at for each in asked} == {1000.0 + ATTENDED_S}
+        assert asked[0].digest == matter("a").digest
+        for question, decision in zip(asked, ("compact", "reset", "compact"), strict=True):
+            await answer(session, question, decision)
+        assert await ask("c", "b", "a") == ["compact", "reset", "compact"]
+        await session.interrupt(turn_id, "the test")

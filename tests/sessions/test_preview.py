@@ -1,7 +1,9 @@
 """What is shown is what is sent: every preview is held against the request that follows it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from hashlib import sha256
+from typing import Any
 
 import pytest
 import trio
@@ -15,12 +17,28 @@ from askd.providers.base import Caller, Manners
 from askd.sessions import preview as of_session
 from askd.sessions.live import LiveSession
 from askd.sessions.preview import Preview, preview
+from askd.sessions.rules import ToolRules
+from askd.tools.base import Result, Site, say
 from tests.fakes.models import ScriptedModels
 from tests.fakes.sessions import Room, open_room, to
+from tests.fakes.tools import Plain
 from tests.sessions.test_completion import store_with
 
 CALLER = Caller(env={}, secrets={})
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
+
+
+@dataclass
+class Reads(Plain):
+    """A tool that takes many words to tell of."""
+
+    name: str = "reads"
+    description: str = "Reads what is there. " * 50
+    effects: bool = False
+    schema: Mapping[str, Any] = field(default_factory=dict)
+
+    async def run(self, arguments: Mapping[str, Any], site: Site) -> Result:
+        return say("read")
 
 
 async def look(room: Room, session: LiveSession) -> Preview:
@@ -72,6 +90,21 @@ async def test_a_prompt_that_waits_is_in_it() -> None:
         assert shown(found) == list(room.models.requests[-1].items)
         assert found.model is not None
         assert found.model.name == "test/large"
+
+
+async def test_a_prompt_to_come_may_ask_for_another_model_and_one_that_waits_has_asked() -> None:
+    async with open_room(title="off") as room:
+        accepted = await room.ask("one")
+        await room.finish(accepted)
+        means = room.sessions.means
+        found = await preview(accepted.session, CALLER, means, model="test/large")
+        assert found.model is not None
+        assert found.model.name == "test/large"
+        room.models.script = lambda request: ["half", 3600.0]
+        await room.ask("two", target=to(accepted.session))
+        found = await preview(accepted.session, CALLER, means, model="test/large")
+        assert found.model is not None
+        assert found.model.name == "test/small"
 
 
 async def test_what_is_healed_is_shown_healed() -> None:
@@ -133,6 +166,18 @@ async def test_a_model_that_takes_no_schema_is_told_of_it() -> None:
         found = await look(room, accepted.session)
         assert found.context.system == models.requests[-1].system
         assert "object" in str(found.context.system)
+
+
+async def test_tools_that_are_not_offered_are_not_measured() -> None:
+    models = ScriptedModels(manners=Manners(tools="schema"))
+    everything = ToolRules(enabled=("all",))
+    async with open_room(models=models, tools=[Reads()], toolbox=everything, title="off") as room:
+        accepted = await room.ask("one")
+        await room.finish(accepted)
+        assert not room.models.requests[-1].tools
+        found = await look(room, accepted.session)
+        parts = sum(seen.tokens for seen in found.look())
+        assert parts <= found.tokens <= parts + BASE_TOKENS
 
 
 async def test_only_what_is_looked_at_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -202,6 +202,21 @@ async def test_deleting_ends_what_runs_and_what_waits() -> None:
             running.session.status(running.turn_id)
 
 
+async def test_who_leaves_while_one_is_deleted_leaves_no_session_without_conversation() -> None:
+    for moment in range(12):
+        async with open_room() as room:
+            await store_one(room.store)
+            await room.sessions.get("c")
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(room.sessions.delete, "c")
+                for _ in range(moment):
+                    await trio.lowlevel.checkpoint()
+                nursery.cancel_scope.cancel()
+            is_stored = await room.store.get("c") is not None
+            assert (room.sessions.find_live("c") is not None) is is_stored, moment
+    assert not is_stored
+
+
 async def test_recovery_goes_on_past_what_cannot_be_read(
     autojump_clock: trio.testing.MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -1,5 +1,7 @@
 """Old conversations go unread; what is at work, watched or just asked for stays."""
 
+from functools import partial
+
 import pytest
 import trio
 import trio.testing
@@ -25,6 +27,25 @@ async def test_what_nobody_uses_goes_also_from_memory() -> None:
         with pytest.raises(NotFound):
             await room.sessions.get(id)
         assert not await expire(room.sessions, id, before_at=LATER, archive=False)
+
+
+async def test_who_leaves_meanwhile_leaves_no_session_without_conversation() -> None:
+    for moment in range(12):
+        async with open_room() as room:
+            accepted = await room.ask("hi")
+            await accepted.session.wait_finished(accepted.turn_id)
+            await trio.testing.wait_all_tasks_blocked()
+            id = accepted.session.id
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(
+                    partial(expire, before_at=LATER, archive=False), room.sessions, id
+                )
+                for _ in range(moment):
+                    await trio.lowlevel.checkpoint()
+                nursery.cancel_scope.cancel()
+            is_stored = await room.store.get(id) is not None
+            assert (room.sessions.find_live(id) is not None) is is_stored, moment
+    assert not is_stored
 
 
 async def test_what_is_not_in_memory_is_not_loaded() -> None:

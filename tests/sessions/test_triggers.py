@@ -13,7 +13,7 @@ from askd.providers.base import CallDelta, ModelRequest, Stopped
 from askd.sessions.compactions import COOL_DOWN_S
 from askd.sessions.rules import ContextRules
 from askd.sessions.triggers import Relief, choose_relief
-from askd.tools.base import Result
+from askd.tools.base import Result, Site
 from tests.fakes.log import FakeStore
 from tests.fakes.long_talks import (
     Scribe,
@@ -29,6 +29,7 @@ from tests.fakes.long_talks import (
 )
 from tests.fakes.models import Step
 from tests.fakes.sessions import open_room
+from tests.fakes.tools import Plain
 
 RULES = ContextRules(compaction_threshold=0.4, prune_threshold=0.6, summary_tokens=100)
 """Compacted above 1,000 tokens, pruned from 1,500 on; 2,000 fit."""
@@ -158,7 +159,7 @@ async def test_one_compaction_a_minute_by_itself_and_pruning_between(
 
 
 @dataclass
-class Pages:
+class Pages(Plain):
     """A tool with a long answer."""
 
     name: str = "reader"
@@ -166,7 +167,7 @@ class Pages:
     effects: bool = False
     schema: Mapping[str, Any] = field(default_factory=dict)
 
-    async def run(self, arguments: Mapping[str, Any]) -> Result:
+    async def run(self, arguments: Mapping[str, Any], site: Site) -> Result:
         return Result((Text(fill("page", 240)),))
 
 

@@ -27,10 +27,11 @@ from askd.providers.base import CallDelta, Failed, ModelRequest, ReasoningDelta,
 from askd.sessions.budget import size_request
 from askd.sessions.hub import Progress, TurnUnsaved
 from askd.sessions.live import LiveSession
-from askd.tools.base import Result
+from askd.tools.base import Result, Site
 from tests.fakes.log import FakeStore
 from tests.fakes.models import USAGE, ScriptedModels, Step, call_tools, texts_of
 from tests.fakes.sessions import Watcher, ends_of, open_room, to
+from tests.fakes.tools import Plain
 
 
 def say(*steps: Step) -> ScriptedModels:
@@ -45,7 +46,7 @@ def take_turns(*answers: Iterable[Step]) -> ScriptedModels:
 
 
 @dataclass
-class Clock:
+class Clock(Plain):
     """A tool that says what time it is, or takes for ever."""
 
     name: str = "clock"
@@ -55,7 +56,7 @@ class Clock:
     ran: int = 0
     schema: Mapping[str, Any] = field(default_factory=dict)
 
-    async def run(self, arguments: Mapping[str, Any]) -> Result:
+    async def run(self, arguments: Mapping[str, Any], site: Site) -> Result:
         self.ran += 1
         if self.slow:
             await trio.sleep_forever()

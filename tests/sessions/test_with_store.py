@@ -19,8 +19,9 @@ from askd.errors import NotFound
 from askd.jobs.kinds import make_kinds
 from askd.jobs.worker import Worker
 from askd.providers.base import ModelRequest
-from askd.sessions.admission import Accepted, Admission, Prompt
+from askd.sessions.admission import Admission
 from askd.sessions.needs import Means
+from askd.sessions.prompts import Accepted, Prompt
 from askd.sessions.registry import Sessions
 from askd.sessions.targets import Target
 from askd.store.jobs.table import JobTable

@@ -126,3 +126,12 @@ async def test_a_disk_that_hangs_does_not_keep_a_person(
     health = await Checkup(path, surveyor=Refusing(), mirrors=Hanging()).check()
     assert health.rollouts is None
     assert health.soundness.problems[-1] == "It cannot be read."
+
+
+async def test_files_are_not_counted_while_the_database_cannot_be_opened(path: Path) -> None:
+    reader = Reader(path)
+    status = MirrorStatus(str(path.parent), 2, 1, None)
+    health = await Checkup(path, surveyor=reader, mirrors=Mirrors(status)).check()
+    reader.close()
+    assert health.rollouts == status
+    assert health.soundness.problems

@@ -34,3 +34,12 @@ def test_a_key_that_looks_like_a_hidden_one_holds_up_no_deletion(
     save_key(connection, other, "other", seq=1)
     forget_keys(connection, "c")
     assert connection.execute("SELECT count(*) FROM keys").fetchone() == (1,)
+
+
+def test_a_key_is_known_however_often_its_conversation_comes_back_and_goes(
+    connection: sqlite3.Connection,
+) -> None:
+    save_key(connection, PromptKey(key="k", digest="d", turn_id="t"), "c", seq=3)
+    for _ in range(2):
+        forget_keys(connection, "c")
+    assert read_key(connection, "k") == KnownKey("k", "d", "c", "t", 0)

@@ -45,6 +45,8 @@ def test_a_fresh_database_has_every_table(fresh: sqlite3.Connection, path: Path)
         "blob_uses",
         "jobs",
         "rollouts",
+        "snapshots",
+        "snapshot_refs",
         "token_rates",
         "rollout_removals",
         "usage",
@@ -56,6 +58,8 @@ def test_a_fresh_database_has_every_table(fresh: sqlite3.Connection, path: Path)
         "search_idx",
         "search_docsize",
         "search_config",
+        "schedules",
+        "slots",
     }
     taken = fresh.execute("SELECT * FROM migrations").fetchall()
     assert taken == [(each.number, each.name, 7.0) for each in MIGRATIONS]

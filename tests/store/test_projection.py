@@ -9,6 +9,7 @@ from askd.core.events import (
     ItemAdded,
     ItemPinned,
     ItemUnpinned,
+    PromptSteered,
     PromptWithdrawn,
     Renamed,
     SettingsChanged,
@@ -88,6 +89,12 @@ def test_a_key_stands_for_the_acceptance_or_for_the_first_event() -> None:
     assert find_key_seq(events, "t") == 3
     assert find_key_seq(events, "another") == 1
     assert find_key_seq([], "t") == 0
+
+
+def test_the_key_of_a_message_that_steers_stands_for_its_own_event() -> None:
+    row = empty_row("c", at=1.0)
+    events = number_events(row, [Titled("x"), PromptSteered("t", "k", ())], at=1.0)
+    assert find_key_seq(events, "t") == 2
 
 
 def test_only_the_conversations_own_pin_marks_it() -> None:

@@ -146,7 +146,7 @@ async def test_a_bad_record_does_not_cost_the_conversation(
         assert [type(event.body) for event in events[1:]] == [Unreadable, Unreadable, Titled]
         assert events[3].body == Titled("c")
         assert len(caplog.records) == 1, "once, not at every read"
-        assert "conversation c: 2 record(s)" in caplog.text
+        assert "passed over: id=c, count=2" in caplog.text
         assert "seq 2 (titled)" in caplog.text
 
 

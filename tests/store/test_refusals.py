@@ -48,6 +48,9 @@ def test_words_for_programs() -> None:
     assert refusals.blob_not_found("ab").reason == "blob_not_found"
     assert refusals.job_not_found("j").reason == "job_not_found"
     assert isinstance(refusals.job_not_found("j"), NotFound)
+    for nobody in (refusals.job_not_found(""), refusals.schedule_not_found("")):
+        assert nobody.message.endswith("is named: its id is empty.")
+        assert nobody.code == 3
     assert refusals.bad_cursor().reason == "bad_params"
     assert refusals.conversation_exists("c").code == 2
     assert refusals.stale_fence(Fence("j", "b", 2)).code == 74

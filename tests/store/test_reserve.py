@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from askd.store.reserve import Reserve
+from askd.store.reserve import START_BYTES, Reserve
 
 SIZE = 64 * 1024
 
@@ -43,7 +43,39 @@ def test_a_failed_allocation_leaves_nothing(
     assert not (tmp_path / "reserve.bin").exists()
 
 
+def test_a_start_on_a_full_disk_is_lent_a_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "reserve.bin"
+    reserve = Reserve(path, size=2 * START_BYTES + 1)
+    assert not reserve.lend()  # there is nothing to lend yet
+    assert reserve.keep()
+    assert not reserve.lend()  # the disk has room
+    found = os.statvfs(tmp_path)
+    full = os.statvfs_result((*found[:4], 0, *found[5:]))
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "statvfs", lambda path: full)
+        assert reserve.lend()
+        assert path.stat().st_size == START_BYTES + 1
+        assert not reserve.keep()  # whole it is not, and there is no room to make it so
+        assert reserve.lend()
+        assert reserve.lend()
+        assert path.stat().st_size == 0
+        assert not reserve.lend()
+    assert reserve.keep()
+    assert path.stat().st_size == 2 * START_BYTES + 1
+    assert path.stat().st_blocks * 512 >= 2 * START_BYTES
+
+
+def test_one_that_a_power_cut_has_emptied_is_made_whole(tmp_path: Path) -> None:
+    path = tmp_path / "reserve.bin"
+    path.touch(mode=0o600)
+    assert Reserve(path, size=SIZE).keep()
+    assert path.stat().st_blocks * 512 >= SIZE
+
+
 def test_without_a_directory_nothing_is_raised(tmp_path: Path) -> None:
     reserve = Reserve(tmp_path / "gone" / "reserve.bin", size=SIZE)
     assert not reserve.keep()
+    assert not reserve.lend()
     assert not reserve.release()

@@ -137,3 +137,15 @@ def write_secret(path: Path, text: str) -> Path:
     path.write_text(text)
     path.chmod(0o600)
     return path
+
+
+def open_project(world: World) -> Path:
+    """A directory to work in, and a daemon's server of models that wants no key of its caller."""
+    assert world.model is not None
+    provider = f'[providers.here]\ndialect = "openai-chat"\nbase_url = "{world.model.base_url}"\n'
+    write_config(world, provider)
+    world.env["ASK_MODEL"] = "here/fake"
+    del world.env["OPENAI_API_KEY"], world.env["OPENAI_BASE_URL"]
+    found = world.home / "project"
+    found.mkdir()
+    return found

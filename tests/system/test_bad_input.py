@@ -56,7 +56,7 @@ def test_empty_prompts(world: World) -> None:
 
 
 def test_a_command_with_words_it_does_not_take(world: World) -> None:
-    assert_sentence(world.ask("list", "all", "primes"), 2, "did you mean: ask -- list all primes")
+    assert_sentence(world.ask("list", "all", "primes"), 2, "As a prompt: ask -- list all primes")
     result = world.ask("--", "ECHO:list all")
     assert result.code == 0
 

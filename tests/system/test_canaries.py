@@ -450,7 +450,9 @@ def test_what_is_left_of_a_killed_daemon(number: int, tmp_path: Path) -> None:
         assert re.search(r"^Max core file size +0 ", limits, re.MULTILINE)
         daemon.signal(number)
         ended = daemon.finish()
-        assert ended.code == -number
+        # `faulthandler` walks the frames of threads that go on running, so that, rarely, what tells
+        # of the one death dies of another; what is left of it may hold no secret then either.
+        assert ended.code in {-number, -signal.SIGSEGV}, ended
         assert "Fatal Python error" in ended.err
         search.take(ended)
         assert search.find() == []

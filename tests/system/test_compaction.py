@@ -100,7 +100,7 @@ def test_in_memory_only_too(small: World) -> None:
 
 def test_every_terminal_that_watches_sees_it_and_no_pipe_does(small: World) -> None:
     talk(small, 3)
-    terminal = Terminal(small, "attach", "work")
+    terminal = Terminal(small, "attach", "work", env={"TERM": "dumb"})
     piped = small.start("attach", "work", "--no-input")
     terminal.wait_for("ok2\r\n")  # both have read what was said, and follow
     piped.wait_for("ok2\n")

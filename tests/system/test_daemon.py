@@ -13,26 +13,6 @@ from tests.system.world import ASK, World
 RACERS = 20
 
 
-def daemons(world: World) -> list[int]:
-    """Every process that runs askd for this home, as the kernel knows it."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        try:
-            words = (entry / "cmdline").read_bytes().split(b"\0")
-            variables = (entry / "environ").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if (
-            b"askd" in words
-            and b"run" in words
-            and f"ASK_HOME={world.ask_home}".encode() in variables
-        ):
-            found.append(int(entry.name))
-    return found
-
-
 def test_twenty_racing_clients_start_one_daemon(world: World) -> None:
     racers = [
         world.start(f"ECHO:racer {number}", env={"ASK_TERMINAL": f"t{number}"})
@@ -41,7 +21,7 @@ def test_twenty_racing_clients_start_one_daemon(world: World) -> None:
     for number, racer in enumerate(racers):
         result = racer.finish()
         assert (result.code, result.out.strip()) == (0, f"racer {number}"), result
-    assert daemons(world) == [world.daemon_pid()]
+    assert world.find_daemons() == [world.daemon_pid()]
 
 
 def test_racing_clients_after_a_kill_start_one_daemon(world: World) -> None:
@@ -51,7 +31,7 @@ def test_racing_clients_after_a_kill_start_one_daemon(world: World) -> None:
     for number, racer in enumerate(racers):
         result = racer.finish()
         assert (result.code, result.out.strip()) == (0, f"racer {number}"), result
-    assert daemons(world) == [world.daemon_pid()]
+    assert world.find_daemons() == [world.daemon_pid()]
     finished = [e for e in world.events("one") if e["type"] == "turn_finished"]
     assert len(finished) == RACERS
 
@@ -90,7 +70,7 @@ def test_status_stop_and_restart_tell_the_truth(world: World) -> None:
     world.ok("daemon", "stop")
     assert world.owner() is None
     assert world.ask("daemon", "status").code == 69
-    assert daemons(world) == []
+    assert world.find_daemons() == []
 
 
 def test_nobody_else_can_reach_the_socket_or_the_data(world: World) -> None:

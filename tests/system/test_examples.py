@@ -46,8 +46,11 @@ def run(world: World, line: str) -> "subprocess.CompletedProcess[bytes]":
 
 
 def clear_away(world: World) -> None:
-    """Delete every conversation, and the default model if one was set."""
+    """Delete every schedule, conversation and server, and the default model if one was set."""
     with Client.connect(world.env) as client:
+        for row in client.call("schedule/list")["data"]:
+            client.call("schedule/remove", {"schedule": row["id"]})
         for row in client.call("conversation/list", {"limit": 50})["data"]:
             client.call("conversation/delete", {"conversation_id": row["id"]})
-        client.call("config/write", {"key": "default_model", "value": None})
+        for key in ("default_model", "mcpServers"):
+            client.call("config/write", {"key": key, "value": None})

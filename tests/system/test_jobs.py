@@ -81,8 +81,9 @@ def test_a_job_that_was_killed_runs_again_and_has_its_effect_once(world: World) 
 def test_a_job_that_is_killed_each_time_is_given_up_and_can_be_tried_again(world: World) -> None:
     assert world.model is not None
     id = start_held(world, "work")
-    for _ in range(3):
+    for requests in (2, 3, 4):  # the turn, and one more for each try
         wait_until(lambda: list_jobs(world, "--state", "running"), "it is not tried again")
+        world.model.requests(requests)
         world.kill_daemon()
     result = world.ask("jobs", "wait", id[:8])
     assert (result.code, result.out) == (1, f"{id}  discarded\n")

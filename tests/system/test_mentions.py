@@ -77,7 +77,7 @@ def test_what_is_no_mention_stays(world: World) -> None:
 
 def test_a_mention_that_is_typed_in_a_chat_and_an_attachment(world: World) -> None:
     (world.home / "x.py").write_text("one\n")
-    chat = Terminal(world, "chat", "-s", "talk")
+    chat = Terminal(world, "chat", "-s", "talk", env={"TERM": "dumb"})
     chat.wait_for("> ")
     chat.type("ECHO:chat @x.py\n")
     chat.wait_for("chat x.py")
@@ -85,7 +85,7 @@ def test_a_mention_that_is_typed_in_a_chat_and_an_attachment(world: World) -> No
     chat.wait_for("There is no file nope.py to attach.")
     chat.type("/exit\n")
     assert chat.finish() == 0
-    watcher = Terminal(world, "attach", "talk")
+    watcher = Terminal(world, "attach", "talk", env={"TERM": "dumb"})
     watcher.wait_for("chat x.py")
     watcher.type("ECHO:attached @x.py\n")
     watcher.wait_for("attached x.py")

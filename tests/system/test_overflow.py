@@ -129,7 +129,7 @@ def test_the_end_of_the_input_is_no_answer(full: World) -> None:
     terminal.wait_for("No answer; the question stays open for other terminals: ask attach ")
     assert is_quiet(terminal)
     assert events(full, "question_answered") == []
-    other = Terminal(full, "attach", "work")
+    other = Terminal(full, "attach", "work", env={"TERM": "dumb"})
     other.wait_for(as_shown(QUESTION))
     other.type("3\n")
     terminal.wait_for("Answered elsewhere: Continue - Keep the history as is (may cause issues)")
@@ -152,7 +152,7 @@ def test_it_is_asked_also_of_a_quiet_prompt(full: World) -> None:
 def test_a_second_terminal_answers_and_the_first_hears_it(full: World) -> None:
     first = ask_at(full)
     first.wait_for(as_shown(QUESTION))
-    second = Terminal(full, "attach", "work")
+    second = Terminal(full, "attach", "work", env={"TERM": "dumb"})
     second.wait_for(as_shown(QUESTION))
     second.type("2\n")
     second.wait_for("Clearing conversation history...")
@@ -170,7 +170,7 @@ def test_a_second_terminal_answers_and_the_first_hears_it(full: World) -> None:
 
 
 def test_a_chat_asks_for_its_own_turn(full: World) -> None:
-    terminal = Terminal(full, "chat", "work")
+    terminal = Terminal(full, "chat", "work", env={"TERM": "dumb"})
     terminal.wait_for("> ")
     # A terminal takes lines of 4095 bytes and no longer ones.
     terminal.type(f"{LONG} ECHO:done\n")
@@ -185,7 +185,7 @@ def test_a_chat_asks_for_its_own_turn(full: World) -> None:
 def test_a_chat_is_asked_what_another_turn_waits_for(full: World) -> None:
     first = ask_at(full)
     first.wait_for(as_shown(QUESTION))
-    chat = Terminal(full, "chat", "work")
+    chat = Terminal(full, "chat", "work", env={"TERM": "dumb"})
     # It is told at its next line: nothing is written over what is being typed.
     chat.wait_for(as_shown(QUESTION))
     chat.type("9\n")
@@ -232,7 +232,7 @@ def test_nobody_has_to_wait_at_the_terminal(full: World) -> None:
     first.hang_up()
     first.process.wait(LIMIT_S)
     full.kill_daemon()
-    second = Terminal(full, "attach", "work")
+    second = Terminal(full, "attach", "work", env={"TERM": "dumb"})
     second.wait_for(as_shown(QUESTION))
     second.type("3\n")
     second.wait_for("done")

@@ -12,7 +12,7 @@ import stat
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,10 +65,12 @@ class Place:
 
 
 @contextmanager
-def open_place(home: Path, dialect: str, *, base_url: str | None = None) -> Iterator[Place]:
+def open_place(
+    home: Path, dialect: str, *, base_url: str | None = None, models: Sequence[str] = ("fake",)
+) -> Iterator[Place]:
     """One of them; `chatgpt` and `copilot` are answered by the same server."""
     with ExitStack() as stack:
-        vendor = stack.enter_context(serve(open_vendor(dialect)))
+        vendor = stack.enter_context(serve(open_vendor(dialect, models=models)))
         world = stack.enter_context(open_world(home, model=False))
         openai, github = OpenAI(time.time), GitHub(time.time, interval_s=0.2)
         openai_server = stack.enter_context(tell_sign_in(openai))

@@ -8,14 +8,25 @@ import signal
 import subprocess
 import termios
 import time
+from pathlib import Path
 
 from tests.system.world import ASK, LIMIT_S, World
 
 
 class Terminal:
-    """`ask` on a pseudo-terminal of its own, in a session of its own."""
+    """`ask` on a pseudo-terminal of its own, in a session of its own.
 
-    def __init__(self, world: World, *arguments: str, env: dict[str, str] | None = None) -> None:
+    `stdin`: what is piped into it there.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        *arguments: str,
+        env: dict[str, str] | None = None,
+        cwd: Path | None = None,
+        stdin: int | None = None,
+    ) -> None:
         self._master, slave = pty.openpty()
         attributes = termios.tcgetattr(slave)
         attributes[3] &= ~termios.ECHO
@@ -23,8 +34,8 @@ class Terminal:
         self.process = subprocess.Popen(
             [ASK, *arguments],
             env={**world.env, "TERM": "xterm", **(env or {})},
-            cwd=world.home,
-            stdin=slave,
+            cwd=cwd or world.home,
+            stdin=slave if stdin is None else stdin,
             stdout=slave,
             stderr=slave,
             start_new_session=True,
@@ -90,6 +101,22 @@ def test_ctrl_c_on_a_terminal_interrupts(world: World) -> None:
     assert outcomes(world, "work") == ["interrupted"]
 
 
+def test_a_second_ctrl_c_leaves_a_daemon_that_does_not_hear(world: World) -> None:
+    terminal = Terminal(world, "-s", "work", "HOLD:3")
+    terminal.wait_for("tok2")
+    pid = world.daemon_pid()
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        while terminal.process.poll() is None:  # two that come at once are one
+            terminal.type("\x03")
+            terminal._read(0.05)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert terminal.finish() in (130, -signal.SIGINT)  # a third may end it; to a shell it is 130
+    world.ok("attach", "work", "--until-idle", "--no-input")
+    assert outcomes(world, "work") == ["interrupted"]  # the first one was meant, too
+
+
 def test_a_closed_window_only_detaches(world: World) -> None:
     assert world.model is not None
     terminal = Terminal(world, "-s", "work", "HOLD:3")
@@ -113,14 +140,15 @@ def test_a_model_cannot_drive_the_terminal(world: World) -> None:
 
 
 def test_chat_on_a_terminal(world: World) -> None:
-    terminal = Terminal(world, "chat", "-s", "talk")
+    # Line by line: what the editor shows is `test_chat_terminal`'s.
+    terminal = Terminal(world, "chat", "-s", "talk", env={"TERM": "dumb"})
     terminal.wait_for("> ")
     terminal.type("ECHO:good evening\n")
-    terminal.wait_for("good evening")
+    terminal.wait_for("good evening\r\n> ")
     terminal.type("HOLD:2\n")
     terminal.wait_for("tok1")
     terminal.type("\x03")
-    terminal.wait_for("> ")
+    terminal.wait_for("(interrupted)\r\n> ")
     terminal.type("/exit\n")
     assert terminal.finish() == 0
     assert outcomes(world, "talk") == ["completed", "interrupted"]

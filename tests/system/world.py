@@ -179,19 +179,25 @@ class World:
             self.env["OPENAI_BASE_URL"] = model.base_url
         self._running: list[Running] = []
 
+    @property
+    def running(self) -> Sequence[Running]:
+        """What was started, the oldest first."""
+        return tuple(self._running)
+
     def start(
         self,
         *arguments: str,
         env: Mapping[str, str | None] | None = None,
         command: Sequence[str] = (ASK,),
         stdin: int | IO[bytes] = subprocess.DEVNULL,
+        cwd: Path | None = None,
     ) -> Running:
-        """Start `ask ARGUMENTS`; in `env` a None takes a variable away."""
+        """Start `ask ARGUMENTS` at home or in `cwd`; in `env` a None takes a variable away."""
         merged = {**self.env, **(env or {})}
         process = subprocess.Popen(
             [*command, *arguments],
             env={name: value for name, value in merged.items() if value is not None},
-            cwd=self.home,
+            cwd=cwd or self.home,
             stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -207,12 +213,14 @@ class World:
         stdin: bytes | None = None,
         env: Mapping[str, str | None] | None = None,
         command: Sequence[str] = (ASK,),
+        cwd: Path | None = None,
     ) -> Result:
         """Run `ask ARGUMENTS` to its end."""
         running = self.start(
             *arguments,
             env=env,
             command=command,
+            cwd=cwd,
             stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
         )
         if stdin is not None:
@@ -262,6 +270,22 @@ class World:
         note = self.owner()
         assert note is not None
         return int(note["pid"])
+
+    def find_daemons(self) -> list[int]:
+        """Every process that runs `askd run` for this home, as the kernel knows it."""
+        found = []
+        wanted = f"ASK_HOME={self.ask_home}".encode()
+        for entry in Path("/proc").iterdir():
+            if not entry.name.isdecimal():
+                continue
+            try:
+                words = (entry / "cmdline").read_bytes().split(b"\0")
+                variables = (entry / "environ").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if b"askd" in words and b"run" in words and wanted in variables:
+                found.append(int(entry.name))
+        return found
 
     def kill_daemon(self, number: int = signal.SIGKILL) -> None:
         """Send the daemon a signal and wait until it is gone."""

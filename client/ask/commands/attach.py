@@ -1,8 +1,10 @@
 """`ask attach ID`: follow a conversation live, and take part.
 
-Everything that is said in it appears, whoever asks. On a terminal each line that
-is typed is a prompt of its own. Leaving (Ctrl-C, Ctrl-D, a closed terminal) only
-detaches: turns go on, and what was typed before is answered.
+Everything that is said in it appears, whoever asks. At a terminal, and with what the
+extra `chat` installs, it is shown by `ask.chat.begin` as a chat is. Else it is plain, as
+here: each line that is typed on a terminal is a prompt of its own. Leaving (Ctrl-C,
+Ctrl-D, a closed terminal) only detaches: turns go on, and what was typed before is
+answered.
 """
 
 import os
@@ -10,11 +12,11 @@ import select
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
 
+from ask.chat.means import can_draw, is_installed
 from ask.commands.calls import (
     PAGE,
     Map,
@@ -30,17 +32,17 @@ from ask.commands.views import ALL, JsonView, TextView, View, is_event
 from ask.exits import DONE, Failed
 from ask.fast.caller import make_key
 from ask.feed import Feed, Missed, News
+from ask.patience import Patience
+from ask.person import STDOUT, make_asker
 from ask.protocol import errors
 from ask.questions import Asker
-from ask.tails import holds_open_turns
-from ask.terminal import find_terminal, strip_controls
+from ask.tails import TAIL_MESSAGES, holds_open_turns
+from ask.terminal import strip_controls
 from ask.typed import TypedLines
 
 if TYPE_CHECKING:
     from ask.connection import Client
 
-TAIL_MESSAGES = 10
-"""What was said before, as much as fits a screen."""
 RECONNECT_LIMIT_S = 60.0
 """How long a lost daemon is looked for; a restart takes a few seconds."""
 RECONNECT_PAUSE_S = 0.2
@@ -79,35 +81,54 @@ class Count(click.ParamType[int]):
     metavar="N",
     help=f"Earlier messages to show, or 'all'; default {TAIL_MESSAGES}, with --json all.",
 )
-@click.option("--no-input", is_flag=True, help="Only watch; typed lines are not sent.")
+@click.option(
+    "-r",
+    "--read-only",
+    "--no-input",
+    "read_only",
+    is_flag=True,
+    help="Only watch: nothing that is typed is sent, and no question answered.",
+)
 @no_mentions_option
 @click.option("--until-idle", is_flag=True, help="Leave when no turn runs or waits.")
 @json_option
 def attach_command(
     conversation: str,
     messages: int | None,
-    no_input: bool,
+    read_only: bool,
     no_mentions: bool,
     until_idle: bool,
     as_json: bool,
 ) -> int:
     """Follow a conversation live, from another terminal.
 
-    On a terminal, a line that you type is a prompt: it is queued and answered in
-    its turn. Ctrl-C or Ctrl-D detaches with code 0; the turns go on, and what you
-    typed before is answered without you.
+    With the extra `chat` a terminal shows it as `ask chat` does, and takes the same
+    lines; else each line that you type is a prompt. Prompts are queued and answered
+    in their turn. Ctrl-C or Ctrl-D detaches with code 0; the turns go on, and what
+    you typed before is answered without you.
     """
+    if not as_json and can_draw(os.environ) and is_installed():
+        from ask.chat.begin import Manner, run_attached
+
+        manner = Manner(
+            messages=TAIL_MESSAGES if messages is None else messages,
+            mentions=not no_mentions,
+            detaches=True,
+            read_only=read_only,
+            until_idle=until_idle,
+        )
+        return run_attached(conversation, manner)
     view: View
     if as_json:
         view = JsonView(ALL if messages is None else messages)
     else:
         view = TextView(TAIL_MESSAGES if messages is None else messages)
-    typed = None if no_input or not sys.stdin.isatty() else TypedLines(sys.stdin.fileno())
+    typed = None if read_only or not sys.stdin.isatty() else TypedLines(sys.stdin.fileno())
     attached = Attached(
         conversation,
         view,
         typed=typed,
-        asker=None if as_json else make_asker(view, can_answer=typed is not None),
+        asker=None if as_json else make_asker(view.tell, STDOUT, can_answer=typed is not None),
         until_idle=until_idle,
         mentions=not no_mentions,
     )
@@ -117,11 +138,6 @@ def attach_command(
         view.end_line()
         click.echo("[detached]", err=True)
     return DONE
-
-
-def make_asker(view: View, *, can_answer: bool) -> Asker:
-    """Whoever shows the questions of an attached terminal."""
-    return Asker(view.tell, can_answer=can_answer, terminal=find_terminal(os.environ))
 
 
 class Attached:
@@ -149,6 +165,7 @@ class Attached:
         self._until_idle = until_idle
         self._mentions = mentions
         self._lines: list[str] = []  # typed and not yet sent
+        self._early: list[str] = []  # the same, from before a question that came then
         self._feed = Feed()
         self._open_turns: set[str] = set()
         self._id: str | None = None
@@ -157,7 +174,7 @@ class Attached:
     def run(self) -> None:
         """Follow until nobody wants to any more."""
         from ask.connection import Client, ConnectionLost
-        from ask.listener import NoDaemon
+        from ask.listener import NoDaemon, Unreachable
 
         client = Client.connect()
         while True:
@@ -168,22 +185,23 @@ class Attached:
             except ConnectionLost as lost:
                 self._view.end_line()
                 click.echo("Connection lost; connecting again ...", err=True)
-                deadline = time.monotonic() + RECONNECT_LIMIT_S
+                patience = Patience(RECONNECT_LIMIT_S, RECONNECT_PAUSE_S)
                 while True:
-                    with suppress(NoDaemon):
+                    try:
                         client = Client.connect(start=False)
                         break
-                    if time.monotonic() > deadline:
-                        raise lost from None
-                    self._pause()
+                    except NoDaemon as error:
+                        gone = error if isinstance(error, Unreachable) else lost
+                        pause_s = patience.find_pause(gone)
+                    self._pause(pause_s)
 
-    def _pause(self) -> None:
+    def _pause(self, pause_s: float) -> None:
         """Wait before the next try; whoever types meanwhile is heard, and may leave."""
         typed = self._typed
-        if typed is not None and select.select([typed.descriptor], [], [], RECONNECT_PAUSE_S)[0]:
+        if typed is not None and select.select([typed.descriptor], [], [], pause_s)[0]:
             self._read_typed(typed)
-        else:
-            time.sleep(RECONNECT_PAUSE_S)
+        elif typed is None:
+            time.sleep(pause_s)
 
     def _read_typed(self, typed: TypedLines) -> None:
         """Take what was typed; raise `KeyboardInterrupt` at its end."""
@@ -197,6 +215,8 @@ class Attached:
         else:
             self._begin(client)
         while not (self._until_idle and not self._open_turns):
+            while self._early:
+                self._send(client, self._early.pop(0), early=True)
             while self._lines:
                 self._send(client, self._lines.pop(0))
             typed = self._typed
@@ -272,15 +292,22 @@ class Attached:
         if found:
             self._view.show(found)
         if self._asker is not None:
+            if self._asker.is_due and self._typed is not None:
+                self._early += [*self._lines, *self._typed.read()]
+                self._lines.clear()
+                self._typed.forget()  # half a line: it was begun for something else
             self._asker.show()
 
-    def _send(self, client: "Client", line: str) -> None:
-        """Send a typed line: the answer to what is asked, else a prompt."""
+    def _send(self, client: "Client", line: str, *, early: bool = False) -> None:
+        """Send a typed line: the answer to what is asked, else a prompt.
+
+        `early`: it was typed before anything was asked.
+        """
         from ask.inputs import attach_mentions
 
         target = {"kind": "id", "value": self._id}
         try:
-            if self._asker is not None and self._asker.waits:
+            if self._asker is not None and self._asker.waits and not early:
                 self._asker.answer(line, lambda params: client.call("question/answer", params))
                 return
             if not line:

@@ -14,6 +14,7 @@ from datetime import datetime
 import click
 
 from ask.commands.calls import Map, json_option, open_client, take_caller
+from ask.commands.completing import complete_provider
 from ask.commands.help import Command, Example, Group
 from ask.commands.layout import INDENT
 from ask.exits import USAGE, Failed
@@ -70,7 +71,9 @@ def status_command(as_json: bool) -> None:
     ],
     codes=[errors.CREDENTIALS, errors.NO_DAEMON],
 )
-@click.argument("words", nargs=-1, required=True, metavar="PROVIDER")
+@click.argument(
+    "words", nargs=-1, required=True, metavar="PROVIDER", shell_complete=complete_provider
+)
 @json_option
 def set_key_command(words: Sequence[str], as_json: bool) -> None:
     """Keep a provider's key for every terminal and for cron.
@@ -96,7 +99,7 @@ def set_key_command(words: Sequence[str], as_json: bool) -> None:
     ],
     codes=[errors.NOT_FOUND, errors.CREDENTIALS, errors.NO_DAEMON],
 )
-@click.argument("provider")
+@click.argument("provider", shell_complete=complete_provider)
 @json_option
 def logout_command(provider: str, as_json: bool) -> None:
     """Forget a provider's kept key or sign-in.
@@ -119,7 +122,7 @@ def logout_command(provider: str, as_json: bool) -> None:
     ],
     codes=[errors.FAILED, errors.NOT_FOUND, errors.CREDENTIALS, errors.NO_DAEMON],
 )
-@click.argument("provider")
+@click.argument("provider", shell_complete=complete_provider)
 @json_option
 def login_command(provider: str, as_json: bool) -> None:
     """Sign in with a browser: chatgpt, copilot.

@@ -10,16 +10,15 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
 
+from ask.commands.completing import complete_conversation
 from ask.exits import NOT_FOUND, USAGE, Failed
-from ask.fast.caller import find_directory, is_interactive, take, write_all
-from ask.graphemes import JOINER
-from ask.protocol.names import CALLER_ENVIRONMENT, SECRET_NAMES
-from ask.terminal import find_terminal
+from ask.fast.caller import is_interactive, write_all
+from ask.protocol.names import SECRET_NAMES
+from ask.whereabouts import describe, find_terminal, is_far, lend
 
 if TYPE_CHECKING:
-    from ask.connection import Client
+    from ask.connection import Caller, Client
     from ask.inputs import Input
 
 Map = dict[str, Any]
@@ -45,10 +44,20 @@ def open_client(*, start: bool = True) -> "Iterator[Client]":
 
 
 def is_running() -> bool:
-    """Whether a daemon of this user listens; starts none."""
-    from ask.listener import find_listener
+    """Whether a daemon of this user listens, on the machine that is meant; starts none."""
+    from ask.listener import Unreachable, find_listener
     from ask.paths import Paths
 
+    if is_far(os.environ):
+        from ask.connection import Client
+
+        try:
+            Client.connect(start=False).close()
+        except Unreachable as error:
+            if not error.absent:
+                raise
+            return False
+        return True
     found = find_listener(Paths.of(os.environ))
     if found is None:
         return False
@@ -56,7 +65,7 @@ def is_running() -> bool:
     return True
 
 
-def resolve(client: "Client", text: str, *, bind: str | None = None) -> Map:
+def resolve(client: "Caller", text: str, *, bind: str | None = None) -> Map:
     """The conversation that a person means by an id, a name or a prefix: its summary."""
     target = {"kind": "session", "value": check_name(text), "create": False}
     try:
@@ -86,7 +95,7 @@ def is_short_prefix(text: str) -> bool:
     return 0 < len(text) < PREFIX_CHARACTERS and set(text.lower()) <= set("0123456789abcdef-")
 
 
-def resolve_here(client: "Client", text: str | None) -> Map:
+def resolve_here(client: "Caller", text: str | None) -> Map:
     """As `resolve`; without a text, the conversation that this terminal used last."""
     if text is not None:
         return resolve(client, text)
@@ -141,7 +150,7 @@ def list_pages(
 
 
 def read_pages(
-    client: "Client", method: str, asked: Map, *, limit: int | None = None, size: int = PAGE
+    client: "Caller", method: str, asked: Map, *, limit: int | None = None, size: int = PAGE
 ) -> tuple[list[Map], Map]:
     """What a method lists, page by page, at most `limit`; and the last page, as it came.
 
@@ -159,7 +168,7 @@ def read_pages(
 
 
 def read_events(
-    client: "Client", conversation_id: str, *, after: int | None = 0, until: int | None = None
+    client: "Caller", conversation_id: str, *, after: int | None = 0, until: int | None = None
 ) -> Iterator[Map]:
     """Every event of a conversation that follows a seq, page by page; `until`: up to this one."""
     while after is not None and (until is None or after < until):
@@ -173,7 +182,7 @@ def read_events(
 
 
 def read_tail(
-    client: "Client", found: Map, messages: int, *, is_enough: Callable[[Sequence[Map]], bool]
+    client: "Caller", found: Map, messages: int, *, is_enough: Callable[[Sequence[Map]], bool]
 ) -> list[Map]:
     """The last events of a conversation up to its summary's `last_seq`: as many as are enough.
 
@@ -189,7 +198,7 @@ def read_tail(
     return tail
 
 
-def take_caller(client: "Client | None" = None) -> Map:
+def take_caller(client: "Caller | None" = None) -> Map:
     """What the daemon may know of who asks: `{env, secrets}`, both by the tables of names.
 
     With a client, the keys that the daemon's settings name are among the secrets. A
@@ -200,11 +209,11 @@ def take_caller(client: "Client | None" = None) -> Map:
         providers = client.call("config/read")["settings"].get("providers") or {}
         named = (each.get("api_key_env") for each in providers.values())
         names += tuple(str(each) for each in named if each)
-    return {"env": take(os.environ, CALLER_ENVIRONMENT), "secrets": take(os.environ, names)}
+    return lend(os.environ, names)
 
 
 def start_turn(
-    client: "Client",
+    client: "Caller",
     target: Map,
     text: str,
     *,
@@ -212,22 +221,26 @@ def start_turn(
     mentioned: "Sequence[Input]" = (),
     options: Map | None = None,
     follow: bool = False,
+    steer: bool = False,
 ) -> Map:
-    """Send one typed line as a prompt, with what it mentions; it is queued behind what runs."""
-    from ask.inputs import send_parts
-    from ask.prompt import start_turn as send
+    """Send one typed line as a prompt, with what it mentions; it is queued behind what runs.
+
+    `steer`: it joins that instead.
+    """
+    from ask.acceptance import start_turn as send
+    from ask.inputs import Input, send_parts
 
     said = {"model": os.environ.get("ASK_MODEL"), "system": os.environ.get("ASK_SYSTEM")}
     params = {
         "target": target,
         "key": key,
-        "parts": [{"type": "text", "text": text}, *send_parts(client, mentioned)],
+        "parts": send_parts(client, [Input(text.encode(errors="replace")), *mentioned]),
         "options": {**{name: value for name, value in said.items() if value}, **(options or {})},
-        "cwd": find_directory(),
         "terminal": find_terminal(os.environ),
         "follow": follow,
+        **({"busy": "steer"} if steer else {}),
         "interactive": is_interactive(),
-        **take_caller(),
+        **describe(os.environ),
     }
     return send(client, params, os.environ)
 
@@ -235,37 +248,6 @@ def start_turn(
 def write_text(text: str) -> None:
     """Write to stdout past its buffer: what a Ctrl-C cut off there would be written twice."""
     write_all(1, text.encode(errors="replace"))
-
-
-def complete_conversation(
-    context: click.Context, parameter: click.Parameter, incomplete: str
-) -> list[str]:
-    """Names and ids of a running daemon's conversations that begin with what was typed.
-
-    Asks only a daemon that runs; every failure is an empty list, for a shell
-    has nowhere to show an error.
-    """
-    try:
-        with open_client(start=False) as client:
-            rows, _ = list_pages(client, live=False, limit=PAGE)
-    except Exception:
-        return []
-    names = [str(row["name"]) for row in rows if has_plain_name(row)]
-    ids = [str(row["id"]) for row in rows if incomplete or not has_plain_name(row)]
-    return [each for each in [*names, *ids] if each.startswith(incomplete)]
-
-
-def complete_file(
-    context: click.Context, parameter: click.Parameter, incomplete: str
-) -> list[CompletionItem[str]]:
-    """The shell's own completion of files."""
-    return [CompletionItem(incomplete, type="file")]
-
-
-def has_plain_name(row: Map) -> bool:
-    """Whether a shell may show its name as it is: no control, nothing that changes the order."""
-    name = str(row.get("name") or "")
-    return bool(name) and name.replace(JOINER, "").isprintable()
 
 
 conversation_argument = click.argument(

@@ -1,8 +1,8 @@
-"""`ask chat`: prompts line by line in one conversation, and a few commands.
+"""`ask chat`: prompts in one conversation, and slash commands (`ask.chat.slash`).
 
-Plain: no editor of its own, no colours. A line that begins with `/` is a command
-and never a prompt; what commands do and show is kept as notices, which no model
-sees. What others say is shown before the next line, never in the middle of one.
+At a terminal, and with what the extra `chat` installs, it is `ask.chat.app`. Else it is
+plain, as here: no editor of its own, no colours; what others say is shown before the next
+line, never in the middle of one.
 """
 
 import importlib
@@ -13,41 +13,38 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ask.chat.desk import DELETED_CHAT, Desk, tell_deleted
+from ask.chat.means import can_draw, is_installed
+from ask.chat.slash import ENDS, HOW_TO_LEAVE, is_command, note_exit, read_prompt, run_line
 from ask.commands.calls import (
     Map,
-    complete_conversation,
     find_conversation,
     no_mentions_option,
     open_client,
     read_events,
     start_turn,
-    take_caller,
     write_text,
 )
-from ask.commands.compacting import shrink
+from ask.commands.completing import complete_conversation, complete_model
 from ask.commands.help import Command, Example
-from ask.commands.layout import SHORT_ID, count, name_conversation
+from ask.commands.layout import SHORT_ID, name_conversation
 from ask.commands.meanwhile import Meanwhile
-from ask.commands.models import NO_MODELS, fetch_models, lay_out_models
-from ask.exits import DONE, INTERRUPTED, PIPE_CLOSED, TERMINATED, USAGE, Failed
-from ask.fast.caller import is_interactive, make_key
+from ask.commands.template_options import settle_chat, template_option, values_option
+from ask.commands.toolbox import approve_option, instructions_option, tools_option
+from ask.exits import DONE, INTERRUPTED, PIPE_CLOSED, TERMINATED, Failed
+from ask.fast.caller import StdoutClosed, is_interactive, make_key, write_all
+from ask.person import STDIN, STDOUT, Person, make_asker
 from ask.protocol import errors
-from ask.questions import Asker
-from ask.terminal import find_terminal, strip_controls
+from ask.terminal import strip_controls
+from ask.typed import TypedLines, read_line
 
 if TYPE_CHECKING:
-    from ask.connection import Client
     from ask.endings import End
 
 MARK = "> "
-HELP = """\
-/help         this list
-/models       the models that could answer
-/compact      let a summary stand for the older turns; /compact --undo takes it back
-/prune        take out of the model's sight what is old and too much
-/clear        begin again: the model sees nothing of what was said before
-/exit         leave (also: exit, Ctrl-D)
-Any other line is a prompt; @FILE in it attaches that file. Ctrl-C stops an answer."""
+MISSING = "An editor, and answers painted: pip install 'askd[chat]'"
+ANSWER_LIMIT_S = 30.0
+"""As `ask.connection` has it, which is imported where the daemon is asked."""
 
 
 @click.command(
@@ -62,6 +59,7 @@ Any other line is a prompt; @FILE in it attaches that file. Ctrl-C stops an answ
         errors.NOT_FOUND,
         errors.CREDENTIALS,
         errors.RATE_LIMITED,
+        errors.APPROVAL_NEEDED,
         errors.OVERFLOW,
         errors.CUT,
         errors.NO_DAEMON,
@@ -80,8 +78,15 @@ Any other line is a prompt; @FILE in it attaches that file. Ctrl-C stops an answ
     shell_complete=complete_conversation,
     help="This conversation; a new name makes one.",
 )
-@click.option("-m", "--model", metavar="NAME", help="The model that answers.")
+@click.option(
+    "-m", "--model", metavar="NAME", shell_complete=complete_model, help="The model that answers."
+)
 @click.option("-S", "--system", metavar="TEXT", help="A system prompt.")
+@template_option
+@values_option
+@tools_option
+@approve_option
+@instructions_option
 @no_mentions_option
 def chat_command(
     conversation: str | None,
@@ -89,45 +94,76 @@ def chat_command(
     session: str | None,
     model: str | None,
     system: str | None,
+    template: str | None,
+    values: dict[str, str],
+    tools: list[str] | None,
+    approve: str | None,
+    instructions: bool | None,
     no_mentions: bool,
 ) -> int:
-    """Talk line by line; /help lists the commands.
+    """Talk, with an editor at a terminal; /help lists the commands.
 
     Without ID, -c or -s a new conversation begins, and its id is printed at the
-    end. What others say in it is shown before your next line. A script may give the
-    lines on standard input; the code is then that of the last line that failed.
+    end. What others say in it is shown. The editor comes with the extra `chat`
+    (pip install 'askd[chat]'). A script may give the lines on standard input; the
+    code is then that of the last line that failed.
     """
     if sum([conversation is not None, again, session is not None]) > 1:
         raise click.UsageError("Give one of ID, -c and -s.")
-    options = {name: value for name, value in (("model", model), ("system", system)) if value}
+    said = {"model": model, "system": system, "tools": tools, "approve": approve}
+    options = settle_chat({**said, "instructions": instructions}, template, values)
     found = find_conversation(conversation, again=again, session=session)
+    draws = can_draw(os.environ)
+    if draws and is_installed():
+        from ask.chat.begin import run_chat
+
+        return run_chat(found, options, mentions=not no_mentions)
     chat = Chat(found, options, mentions=not no_mentions)
     if chat.interactive:
         where = "a new conversation" if found is None else name_conversation(found)
         click.echo(strip_controls(f"Chat in {where}. /help lists the commands."), err=True)
+        if draws:
+            click.echo(MISSING, err=True)
     try:
         return chat.run()
     finally:
-        if found is None and chat.conversation_id is not None:
-            click.echo(chat.conversation_id[:SHORT_ID], err=True)
+        if found is None and chat.desk.conversation_id is not None:
+            click.echo(chat.desk.conversation_id[:SHORT_ID], err=True)
+
+
+class EachTime:
+    """Asks the daemon over a connection for each question: none is held while a person thinks."""
+
+    def call(
+        self, method: str, params: Map | None = None, *, limit_s: float = ANSWER_LIMIT_S
+    ) -> Map:
+        """As `Client.call`."""
+        with open_client() as client:
+            return client.call(method, params, limit_s=limit_s)
 
 
 class Chat:
     """One chat: where it goes on, and how it has gone.
 
     Attributes:
-        conversation_id: None until the first thing that needs it.
+        desk: what slash commands work on; the conversation's id is there.
         interactive: a person types; else a script's lines are read.
         code: that of the last line that failed.
     """
 
     def __init__(self, found: Map | None, options: Map, *, mentions: bool = True) -> None:
-        self.conversation_id: str | None = None if found is None else str(found["id"])
-        self._options = options
         self._meanwhile = Meanwhile()
-        self._asker = Asker(write_text, terminal=find_terminal(os.environ))
+        self.desk = Desk(
+            caller=EachTime(),
+            show=click.echo,
+            tell=lambda text: click.echo(text, err=True),
+            options=dict(options),
+            conversation_id=None if found is None else str(found["id"]),
+            expect_notice=self._meanwhile.expect_notice,
+            expect_change=self._meanwhile.expect_change,
+        )
+        self._asker = make_asker(write_text, STDOUT)
         self._known = found is None  # what was said before the chat is not shown
-        self._keeps_notices: bool | None = None
         self.interactive = sys.stdin.isatty()
         # What a script hands over is content; it may have come from anywhere.
         self._mentions = mentions and self.interactive
@@ -135,63 +171,44 @@ class Chat:
 
     def run(self) -> int:
         """Read lines to their end; the exit code."""
-        from ask.fast.caller import StdoutClosed
-
         if self.interactive:
             importlib.import_module("readline")  # for what it does to input()
         while True:
             try:
                 self._catch_up()
+                if self._asker.is_due:
+                    TypedLines(STDIN).forget()
                 self._asker.show()
                 asked = self._asker.waits
-                line = self._read_line("" if asked else MARK)
+                line = read_line("" if asked else MARK, by_hand=self.interactive)
                 self._catch_up()
-                if line is None or not self._take(line.strip(), asked=asked):
+                if line is None or not self._take(line, asked=asked):
                     break
             except KeyboardInterrupt:
-                click.echo("\n(/exit or Ctrl-D leaves)", err=True)
+                click.echo(f"\n{HOW_TO_LEAVE}", err=True)
             except StdoutClosed:
                 return PIPE_CLOSED
             except Failed as error:
                 if error.code in (errors.NO_DAEMON, TERMINATED):
                     raise
-                if error.data.get("reason") == "conversation_not_found" and self.conversation_id:
-                    raise self._say_deleted(error) from None
+                if (
+                    error.data.get("reason") == "conversation_not_found"
+                    and self.desk.conversation_id
+                ):
+                    raise tell_deleted(error, DELETED_CHAT) from None
                 self._fail(error.code, error.message)
                 if error.hint:
                     click.echo(strip_controls(error.hint), err=True)
         return DONE if self.interactive else self.code
 
-    def _say_deleted(self, error: Failed) -> Failed:
-        """Nothing that is typed from now on could be answered."""
-        return Failed(
-            error.code,
-            "This conversation has been deleted, so the chat ends.",
-            hint="Begin another: ask chat",
-            data=error.data,
-        )
-
-    def _read_line(self, mark: str) -> str | None:
-        if self.interactive and sys.stdout.isatty():
-            try:
-                return input(mark)
-            except EOFError:
-                click.echo()
-                return None
-        sys.stdout.flush()
-        try:
-            return sys.stdin.readline() or None
-        except UnicodeDecodeError:
-            raise Failed(USAGE, "A line of standard input is not valid UTF-8.") from None
-
     def _catch_up(self) -> None:
         """Show a person what others said since the last line; a script did not ask for it."""
-        if not self.interactive or self.conversation_id is None:
+        if not self.interactive or self.desk.conversation_id is None:
             return
         shown = ""
         # Whoever asks next is told what is wrong; here nothing is lost by waiting.
         with suppress(Failed), open_client(start=False) as client:
-            events = read_events(client, self.conversation_id, after=self._meanwhile.seq)
+            events = read_events(client, self.desk.conversation_id, after=self._meanwhile.seq)
             for event in events:
                 shown += self._meanwhile.take(event)
                 self._asker.take(event)
@@ -200,35 +217,20 @@ class Chat:
         sys.stdout.flush()  # what follows is written past it
         write_text(shown)
 
-    def _take(self, line: str, *, asked: bool = False) -> bool:
+    def _take(self, typed: str, *, asked: bool = False) -> bool:
         """Act on a line; false: leave. `asked`: it was typed as the answer to a question."""
-        word, _, _ = line.partition(" ")
-        if asked and not line.startswith("/"):
+        line = typed.strip()
+        if asked and (self._asker.filling or not line.startswith("/")):
             self._answer(line)
             return True
         if not line:
             return True
-        if line in ("exit", "/exit"):
-            if self.conversation_id is not None:
-                self._note(f"User executed command: {line}")
+        if line in ENDS:
+            note_exit(self.desk, line)
             return False
-        # `/etc/passwd is ...` is a prompt: no command has a second slash.
-        if not word.startswith("/") or "/" in word[1:]:
-            self._ask(line)
-            return True
-        match line.split():
-            case ["/help"]:
-                self._note(f"User executed command: {line}")
-                click.echo(HELP)
-                self._note("User viewed help", level="result")
-            case ["/models"] | ["/models", "list"]:
-                self._show_models(line)
-            case ["/compact"] | ["/compact", "--undo"] | ["/prune"]:
-                self._shrink(line)
-            case ["/clear"]:
-                self._clear(line)
-            case _:
-                self._fail(USAGE, f"Unknown command: {line} (/help lists them)")
+        if is_command(typed):
+            return run_line(self.desk, line)
+        self._ask(read_prompt(typed))
         return True
 
     def _answer(self, line: str) -> None:
@@ -242,28 +244,22 @@ class Chat:
         if end.code == TERMINATED:
             raise Failed(TERMINATED, "Terminated.")
         if end.code == INTERRUPTED:
-            self.code = INTERRUPTED
-            click.echo("(interrupted)", err=True)
+            self._fail(INTERRUPTED, "(interrupted)")
         elif end.code != DONE:
             self._fail(end.code, end.message or f"The turn ended with code {end.code}.")
 
     def _follow(self, text: str) -> "End":
         from ask.connection import Client
-        from ask.fast.caller import write_all
         from ask.fast.run import Carried
         from ask.follow import Follower
         from ask.inputs import attach_mentions
-        from ask.person import Person
         from ask.render import Screen
 
         said, mentioned = attach_mentions(text) if self._mentions else (text, [])
+        mentioned = [*mentioned, *self.desk.attached]
         key = make_key()
         self._meanwhile.expect_prompt(key)
-        target: Map = (
-            {"kind": "new"}
-            if self.conversation_id is None
-            else {"kind": "id", "value": self.conversation_id}
-        )
+        target = self.desk.target
 
         def start(client: Client) -> Map:
             accepted = start_turn(
@@ -272,10 +268,11 @@ class Chat:
                 said,
                 key=key,
                 mentioned=mentioned,
-                options=self._options,
+                options=self.desk.options,
                 follow=True,
             )
-            self.conversation_id = str(accepted["conversation_id"])
+            self.desk.conversation_id = str(accepted["conversation_id"])
+            self._taken = True
             return accepted
 
         sys.stdout.flush()  # what follows is written past it
@@ -291,55 +288,6 @@ class Chat:
         if carried.answer is not None and carried.answer.line_open:
             write_all(1, b"\n")
         return end
-
-    def _show_models(self, line: str) -> None:
-        self._note(f"User executed command: {line}")
-        with open_client() as client:
-            page = fetch_models(client)
-        for warning in page["warnings"]:
-            click.echo(strip_controls(warning), err=True)
-        click.echo(strip_controls("\n".join(lay_out_models(page["data"])) or NO_MODELS))
-        self._note(f"Command result: {count(len(page['data']), 'model')} available", level="result")
-
-    def _shrink(self, line: str) -> None:
-        """Compact, prune, or take either back."""
-        self._note(f"User executed command: {line}")
-        with open_client() as client:
-            said, has_changed = shrink(client, self._begin(client), line)
-        if has_changed:
-            self._meanwhile.expect_change()
-        click.echo(strip_controls(said), err=True)
-        self._note(f"Command result: {said}", level="result")
-
-    def _clear(self, line: str) -> None:
-        self._note(f"User executed command: {line}")
-        with open_client() as client:
-            self._meanwhile.expect_change()
-            client.call("conversation/clear", {"conversation_id": self._begin(client)})
-        click.echo("The next prompt starts afresh; the history is kept.")
-        self._note("Command result: view cleared", level="result")
-
-    def _note(self, text: str, *, level: str = "command") -> None:
-        """Keep a notice, unless the settings say not to."""
-        with open_client() as client:
-            if self._keeps_notices is None:
-                settings = client.call("config/read")["settings"]
-                self._keeps_notices = settings.get("persist_special_commands", True) is not False
-            if self._keeps_notices:
-                params = {"conversation_id": self._begin(client), "text": text, "level": level}
-                self._meanwhile.expect_notice(text)
-                client.call("conversation/note", params)
-
-    def _begin(self, client: "Client") -> str:
-        """The conversation's id; it is created by the first thing that needs it."""
-        if self.conversation_id is None:
-            caller = take_caller(client) if self._options.get("model") else {}
-            created = client.call(
-                "conversation/create",
-                {**self._options, **caller, "terminal": find_terminal(os.environ)},
-            )
-            self.conversation_id = str(created["id"])
-        return self.conversation_id
 
     def _fail(self, code: int, message: str) -> None:
         self.code = code

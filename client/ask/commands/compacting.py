@@ -6,18 +6,19 @@ said. The history is kept whichever way.
 
 import json
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
 
 from ask.commands.calls import (
     Map,
-    complete_conversation,
     json_option,
     open_client,
     resolve_here,
     take_caller,
 )
+from ask.commands.completing import complete_conversation, complete_model
 from ask.commands.help import Command, Example
 from ask.commands.layout import name_conversation
 from ask.exits import FAILED, Failed
@@ -25,7 +26,7 @@ from ask.protocol import errors
 from ask.terminal import strip_controls
 
 if TYPE_CHECKING:
-    from ask.connection import Client
+    from ask.connection import Caller
 
 WAIT_S = 660.0
 """Two tries of five minutes each, and what lies between them."""
@@ -62,7 +63,13 @@ here_argument = click.argument(
 )
 @here_argument
 @conversation_option
-@click.option("-m", "--model", metavar="NAME", help="The model that summarises.")
+@click.option(
+    "-m",
+    "--model",
+    metavar="NAME",
+    shell_complete=complete_model,
+    help="The model that summarises.",
+)
 @click.option("--undo", is_flag=True, help="Take the last compaction or pruning back.")
 @click.option("--wait/--no-wait", default=True, help="Wait for the end; else it goes on alone.")
 @json_option
@@ -120,14 +127,14 @@ def prune_command(conversation: str | None, session: str | None, as_json: bool) 
     _end(result, describe_pruning(result), found, as_json)
 
 
-def find(client: "Client", conversation: str | None, session: str | None) -> Map:
+def find(client: "Caller", conversation: str | None, session: str | None) -> Map:
     """The conversation that is meant; raise `UsageError` if two are named."""
     if conversation is not None and session is not None:
         raise click.UsageError("Give one of ID and -s.")
     return resolve_here(client, conversation if session is None else session)
 
 
-def compact(client: "Client", conversation_id: str, *, model: str | None, wait: bool) -> Map:
+def compact(client: "Caller", conversation_id: str, *, model: str | None, wait: bool) -> Map:
     """Compact; answers with the `CompactResult`."""
     wait_s = WAIT_S if wait else 0.0
     params = {
@@ -139,14 +146,18 @@ def compact(client: "Client", conversation_id: str, *, model: str | None, wait: 
     return client.call("conversation/compact", params, limit_s=wait_s + MARGIN_S)
 
 
-def prune(client: "Client", conversation_id: str) -> Map:
+def prune(client: "Caller", conversation_id: str) -> Map:
     """Prune; answers with the `PruneResult`."""
     params = {"conversation_id": conversation_id, **take_caller(client)}
     return client.call("conversation/prune", params)
 
 
-def shrink(client: "Client", conversation_id: str, line: str) -> tuple[str, bool]:
+def shrink(
+    client: "Caller", conversation_id: str, line: str, *, tell: Callable[[str], None]
+) -> tuple[str, bool]:
     """Do what a chat's line asks for: what came of it, and whether the view has changed.
+
+    `tell`: says to a person that it takes a while.
 
     Raises:
         Failed: the compaction failed.
@@ -160,7 +171,7 @@ def shrink(client: "Client", conversation_id: str, line: str) -> tuple[str, bool
             return describe_pruning(pruned), bool(pruned["pruned"])
         case _:
             if os.isatty(2):
-                click.echo(STARTED, err=True)
+                tell(STARTED)
             result = compact(client, conversation_id, model=None, wait=True)
             _check(result)
             return str(result["text"]), result["state"] == "finished"

@@ -39,6 +39,7 @@ def config_command() -> None:
 @config_command.command(
     "path",
     cls=Command,
+    here=True,
     examples=[Example("ask config path"), Example("ask config path --json")],
 )
 @json_option
@@ -72,6 +73,7 @@ def show_command(as_json: bool) -> None:
 @config_command.command(
     "check",
     cls=Command,
+    here=True,
     examples=[Example("ask config check"), Example("ask config check --json")],
     codes=[errors.FAILED, errors.NO_DAEMON],
 )

@@ -39,7 +39,7 @@ def show_context(
         click.echo(strip_controls("\n".join(lines)))
         return
     record = {name: found.get(name) for name in ("id", "title", "name")}
-    numbers = ("model", "note", "tokens", "context_window", "budget", "healed")
+    numbers = ("model", "note", "tokens", "context_window", "budget", "healed", "instructions")
     record |= {name: first.get(name) for name in numbers}
     record["item_count"] = first["total"]
     record["items"] = [encode_item(item, read_blob) for item in items]
@@ -82,6 +82,8 @@ def lay_out_head(found: Map, first: Map) -> list[str]:
     ]
     if first.get("note"):
         lines.insert(3, f"Note: {first['note']}")
+    for each in first.get("instructions", ()):
+        lines.append(f"Instructions: {each['path']} ({_lay_out_size(each)})")
     if first["healed"]:
         lines.append(f"Healed: {count(first['healed'], 'fault')} of the log, not in here")
     return [*lines, RULE]
@@ -102,6 +104,11 @@ def encode_item(item: Map, read_blob: Callable[[Any], str]) -> Map:
     record = encode_message(message, read_content(message, read_blob))
     del record["at"]  # an item of a request has no time
     return {**record, "item_id": item.get("id"), "tokens": item["tokens"]}
+
+
+def _lay_out_size(file: Map) -> str:
+    there, left_out = file["bytes"], file["left_out_bytes"]
+    return f"the first {there:,} of {there + left_out:,} bytes" if left_out else f"{there:,} bytes"
 
 
 def _lay_out_tokens(first: Map) -> str:

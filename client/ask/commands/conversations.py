@@ -1,6 +1,6 @@
 """`ask list`, `ps`, `new`, `resume`, `rename`, `clear`: conversations by name.
 
-What these print is laid out in `layout`; none of them sends a prompt, and none
+What these print is laid out in `listing`; none of them sends a prompt, and none
 deletes anything.
 """
 
@@ -9,10 +9,9 @@ import os
 
 import click
 
-from ask.commands import layout
+from ask.commands import layout, listing
 from ask.commands.calls import (
     check_name,
-    complete_conversation,
     conversation_argument,
     is_running,
     json_option,
@@ -23,9 +22,11 @@ from ask.commands.calls import (
     resolve_here,
     take_caller,
 )
+from ask.commands.completing import complete_conversation, complete_model
 from ask.commands.help import Command, Example
 from ask.protocol import errors
-from ask.terminal import find_terminal, strip_controls
+from ask.terminal import strip_controls
+from ask.whereabouts import find_terminal
 
 RECENT = 20
 """Stored conversations that `ask list` shows below the live ones."""
@@ -43,7 +44,7 @@ def list_command(as_json: bool) -> None:
     with open_client() as client:
         live, _ = list_pages(client, live=True)
         recent, _ = list_pages(client, live=False, limit=RECENT)
-    summaries = layout.group_summaries([*live, *recent])
+    summaries = listing.group_summaries([*live, *recent])
     _print_groups(summaries, as_json, empty=layout.NO_CONVERSATIONS)
 
 
@@ -59,7 +60,7 @@ def ps_command(as_json: bool) -> None:
     summaries: list[layout.Summary] = []
     if is_running():
         with open_client(start=False) as client:
-            summaries = layout.group_summaries(list_pages(client, live=True)[0])
+            summaries = listing.group_summaries(list_pages(client, live=True)[0])
     _print_groups(summaries, as_json, empty=layout.NONE_LIVE)
 
 
@@ -70,7 +71,9 @@ def ps_command(as_json: bool) -> None:
     codes=[errors.NO_DAEMON, errors.STORAGE],
 )
 @click.argument("name", required=False)
-@click.option("-m", "--model", metavar="NAME", help="The model it talks to.")
+@click.option(
+    "-m", "--model", metavar="NAME", shell_complete=complete_model, help="The model it talks to."
+)
 @click.option("-S", "--system", metavar="TEXT", help="Its system prompt.")
 @json_option
 def new_command(name: str | None, model: str | None, system: str | None, as_json: bool) -> None:
@@ -177,5 +180,10 @@ def _print_groups(summaries: list[layout.Summary], as_json: bool, *, empty: str)
     if as_json:
         click.echo(json.dumps(summaries))
         return
-    lines = layout.lay_out_groups(summaries, layout.find_columns())
+    columns = layout.find_columns()
+    lines = listing.lay_out_groups(summaries, columns)
     click.echo(strip_controls("\n".join(lines) or empty))
+    if columns is not None and summaries and summaries[0]["state"] == "needs_you":
+        click.echo(
+            f"\nTo answer: ask attach {str(summaries[0]['id'])[: layout.SHORT_ID]}", err=True
+        )

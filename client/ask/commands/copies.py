@@ -54,6 +54,9 @@ def tell_copies(client: "Client", gone: Sequence[str], *, backups: bool) -> None
 
 def remove_copies(client: "Client", copies: Sequence[Map]) -> None:
     """Remove these, and say so; one that is gone already is no error."""
+    if not copies:
+        click.echo("No copy of the database holds what was deleted.", err=True)
+        return
     for each in copies:
         try:
             client.call("backup/remove", {"name": each["name"]})

@@ -1,19 +1,15 @@
-"""`ask daemon start | stop | restart | status | logs`: the daemon's life, by hand.
+"""`ask daemon start | stop | restart | status`: the daemon's life, by hand.
 
 Nobody needs these for a prompt: `ask` starts a daemon where there is none. A
-daemon is stopped through its socket, never by a signal.
+daemon is stopped through its socket, never by a signal. What it says is read in
+`daemon_logs`, and systemd is told of it in `daemon_install`.
 """
 
 import json
 import os
 import select
-import sys
 import time
-from collections import deque
-from collections.abc import Generator
 from contextlib import suppress
-from io import BufferedReader
-from pathlib import Path
 from typing import Any
 
 import click
@@ -22,7 +18,6 @@ from ask.commands.calls import is_running, json_option, open_client
 from ask.commands.help import Command, Example, Group
 from ask.exits import DONE, TIME_LIMIT, Failed
 from ask.fast.status import list_facts
-from ask.paths import Paths
 from ask.protocol import errors
 from ask.terminal import strip_controls
 
@@ -30,9 +25,8 @@ STOP_WAIT_S = 20.0
 """How long running turns may take to end by themselves."""
 STOP_SLACK_S = 15.0
 """What a stop may take beyond that: interrupted turns, the last checkpoint, the children."""
-FOLLOW_PAUSE_S = 0.2
-"""How often a followed log is looked at: as fast as a person reads."""
-LOG_LINES = 50
+LOOK_PAUSE_S = 0.2
+"""How often it is looked whether the daemon still answers, where the kernel cannot tell."""
 
 _started_examples = ("ask daemon start",)
 
@@ -51,7 +45,11 @@ wait_option = click.option(
 @click.group(
     "daemon",
     cls=Group,
-    later=("install", "uninstall"),
+    elsewhere={
+        "install": "ask.commands.daemon_install",
+        "uninstall": "ask.commands.daemon_install",
+        "logs": "ask.commands.daemon_logs",
+    },
     examples=[Example("ask daemon start"), Example("ask daemon status", before=_started_examples)],
     codes=[errors.NO_DAEMON, errors.STORAGE],
 )
@@ -62,6 +60,7 @@ def daemon_command() -> None:
 @daemon_command.command(
     "start",
     cls=Command,
+    here=True,
     examples=[Example("ask daemon start"), Example("ask daemon start --json")],
     codes=[errors.NO_DAEMON, errors.STORAGE],
 )
@@ -79,6 +78,7 @@ def start_command(as_json: bool) -> None:
 @daemon_command.command(
     "stop",
     cls=Command,
+    here=True,
     examples=[
         Example("ask daemon stop", before=_started_examples),
         Example("ask daemon stop --wait 5", before=_started_examples),
@@ -98,6 +98,7 @@ def stop_command(wait_s: float, as_json: bool) -> None:
 @daemon_command.command(
     "restart",
     cls=Command,
+    here=True,
     examples=[Example("ask daemon restart"), Example("ask daemon restart --wait 5")],
     codes=[errors.NO_DAEMON, errors.STORAGE, errors.TIME_LIMIT],
 )
@@ -129,37 +130,6 @@ def status_command(as_json: bool) -> int:
         status = client.call("daemon/status")
     click.echo(encode_status(status) if as_json else lay_out_status(status))
     return DONE
-
-
-@daemon_command.command(
-    "logs",
-    cls=Command,
-    examples=[
-        Example("ask daemon logs", before=_started_examples),
-        Example("ask daemon logs -n 5", before=_started_examples),
-    ],
-    codes=[errors.INTERRUPTED],
-)
-@click.option(
-    "-n",
-    "--lines",
-    type=click.IntRange(min=0),
-    default=LOG_LINES,
-    metavar="N",
-    show_default=True,
-    help="How many of the last lines.",
-)
-@click.option("-f", "--follow", is_flag=True, help="Go on with every new line, until Ctrl-C.")
-def logs_command(lines: int, follow: bool) -> None:
-    """Print the end of the daemon's log; no daemon needs to run."""
-    path = Paths.of(os.environ).log_file
-    plain = strip_controls if sys.stdout.isatty() else str
-    if not path.exists() and not follow:
-        click.echo(f"There is no log yet: {path}", err=True)
-        return
-    for line in follow_log(path, lines) if follow else read_tail(path, lines):
-        click.echo(plain(line))
-        sys.stdout.flush()
 
 
 def stop_daemon(wait_s: float) -> int | None:
@@ -201,7 +171,7 @@ def _wait_for_end(process: int, limit_s: float) -> bool:
     while is_running():
         if time.monotonic() > deadline:
             return False
-        time.sleep(FOLLOW_PAUSE_S)
+        time.sleep(LOOK_PAUSE_S)
     return True
 
 
@@ -213,46 +183,3 @@ def encode_status(status: dict[str, Any]) -> str:
 def lay_out_status(status: dict[str, Any]) -> str:
     """The daemon's answer for people: one fact a line."""
     return strip_controls("\n".join(list_facts(status)))
-
-
-def read_tail(path: Path, lines: int) -> list[str]:
-    """The last `lines` lines of a file."""
-    with path.open("rb") as stream:
-        kept = deque(stream, maxlen=lines)
-    return [line.decode(errors="replace").rstrip("\n") for line in kept]
-
-
-def follow_log(path: Path, lines: int) -> Generator[str, None, None]:
-    """The last lines of a file and then each new one, also when the file is replaced."""
-    last: int | None = lines if path.exists() else None  # of a file that comes later, all
-    while True:
-        while not path.exists():
-            time.sleep(FOLLOW_PAUSE_S)
-        with path.open("rb") as stream:
-            yield from _follow_stream(path, stream, last)
-        last = None
-
-
-def _follow_stream(
-    path: Path, stream: BufferedReader, last: int | None
-) -> Generator[str, None, None]:
-    """Each line of one open file, the first time only the last ones; until it is replaced."""
-    rest = b""
-    while True:
-        *whole, rest = (rest + stream.read()).split(b"\n")
-        if last is not None:
-            whole, last = whole[max(0, len(whole) - last) :], None
-        yield from (line.decode(errors="replace") for line in whole)
-        if _is_replaced(path, stream):
-            return
-        time.sleep(FOLLOW_PAUSE_S)
-
-
-def _is_replaced(path: Path, stream: BufferedReader) -> bool:
-    """Whether the path now names another file, or this one was cut."""
-    try:
-        now = path.stat()
-    except FileNotFoundError:
-        return True
-    opened = os.fstat(stream.fileno())
-    return now.st_ino != opened.st_ino or now.st_size < stream.tell()

@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ask.commands import layout
+from ask.commands import layout, listing
 from ask.commands.calls import (
     Map,
-    complete_conversation,
     json_option,
     list_pages,
     open_client,
     resolve,
 )
+from ask.commands.completing import complete_conversation
 from ask.commands.consent import ask_consent
 from ask.commands.copies import (
     count_copies,
@@ -300,7 +300,7 @@ def _remove_all_copies(client: "Client", *, yes: bool, as_json: bool) -> int:
 
 def _confirm(plan: Plan, copies: Sequence[Map]) -> bool:
     """Show what will go, and ask."""
-    rows = layout.lay_out_rows(plan.rows[:SHOWN_ROWS], layout.find_columns(2))
+    rows = listing.lay_out_rows(plan.rows[:SHOWN_ROWS], layout.find_columns(2))
     if len(plan.rows) > SHOWN_ROWS:
         rows.append(f"... and {len(plan.rows) - SHOWN_ROWS} more")
     busy = sum(map(is_at_work, plan.rows))

@@ -8,11 +8,9 @@ would, if anything is stored, and repairs nothing unless it is told to
 import json
 import os
 import platform
-import shutil
 import stat
-import subprocess
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,13 +18,19 @@ from typing import TYPE_CHECKING
 import click
 
 import ask
-from ask.commands.calls import Map, complete_file, is_running, json_option, open_client
+from ask.commands.calls import Map, is_running, json_option, open_client
+from ask.commands.completing import complete_directory
 from ask.commands.config import check_file
-from ask.commands.confinement import check_confinement
+from ask.commands.confinement import ask_confinement, check_confinement
 from ask.commands.findings import WAYS_BACK, Finding, lay_out_finding
 from ask.commands.help import Command, Example
 from ask.commands.layout import count
+from ask.commands.lingering import check_linger
 from ask.commands.models import WAYS, fetch_models
+from ask.commands.notifying import check_notifications
+from ask.commands.rendering import check_rendering
+from ask.commands.scheduling import check_schedules, fetch_schedules
+from ask.commands.server_layout import find_servers
 from ask.commands.stored import check_stored, find_stranded, list_backups
 from ask.exits import DONE, FAILED, STORAGE, Failed
 from ask.paths import Paths
@@ -37,16 +41,16 @@ if TYPE_CHECKING:
 
 WAL_RESET_FIXED = (3, 51, 3)
 """The SQLite in which two connections that write at once lose nothing any more."""
-LOGINCTL_LIMIT_S = 5.0
-"""A system bus that hangs is not worth waiting for."""
 
 
 @click.command(
     "doctor",
     cls=Command,
+    here=True,
     examples=[
         Example("ask doctor"),
         Example("ask doctor --json"),
+        Example("ask doctor --notify", by_hand=True),
         Example("ask doctor --rebuild --yes", before=('ask "Say yes."',)),
         Example("ask doctor --restore ask.db.backup-1 --yes", code=errors.NOT_FOUND),
     ],
@@ -70,25 +74,28 @@ LOGINCTL_LIMIT_S = 5.0
     "--from",
     "source",
     metavar="DIRECTORY",
-    shell_complete=complete_file,
+    shell_complete=complete_directory,
     help="With --rebuild: read the rollouts in this directory.",
 )
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option("--notify", is_flag=True, help="Send a notification, to see whether one comes.")
 @json_option
 def doctor_command(
-    backup: str | None, rebuild: bool, source: str | None, yes: bool, as_json: bool
+    backup: str | None, rebuild: bool, source: str | None, yes: bool, notify: bool, as_json: bool
 ) -> int:
     """Check everything that a prompt needs, and say what to do.
 
     It ends with 1 if a check fails; a warning is none. With --restore or --rebuild it checks
     nothing and repairs: the daemon is stopped, and what is replaced is put aside, not deleted.
     """
+    if notify and (backup is not None or rebuild):
+        raise click.UsageError("--notify goes with the checks alone.")
     if backup is not None or rebuild:
         return _repair(backup, rebuild, source, yes=yes, as_json=as_json)
     if source is not None or yes:
         raise click.UsageError("--from and --yes belong to --rebuild or --restore.")
     findings = []
-    for finding in examine(Paths.of(os.environ)):
+    for finding in examine(Paths.of(os.environ), notify=notify):
         findings.append(finding)
         if not as_json:
             click.echo(lay_out_finding(finding))
@@ -111,25 +118,51 @@ def _repair(
     return recovering.rebuild(source, yes=yes)
 
 
-def examine(paths: Paths) -> Iterator[Finding]:
+def examine(paths: Paths, *, notify: bool = False) -> Iterator[Finding]:
     """Every check, in an order in which an early one explains the later ones."""
     yield Finding("client", "ok", f"ask {ask.__version__}, protocol {PROTOCOL}, {_name_python()}")
     yield check_config(paths)
+    yield check_rendering(os.environ)
     for name, directory in (("data", paths.data), ("state", paths.state)):
         yield check_directory(name, directory)
-    yield from check_daemon(paths)
+    last: dict[str, Finding] = {}  # what comes at the end, whoever knows it
+    for finding in check_daemon(paths, notify=notify):
+        if finding.check in ("linger", "confinement"):
+            last[finding.check] = finding
+        else:
+            yield finding
     yield list_backups(paths)
-    yield check_linger()
-    yield check_confinement()
+    yield from [last["linger"]] if "linger" in last else check_linger(os.environ, ())
+    yield last.get("confinement") or check_confinement()
 
 
 def check_config(paths: Paths) -> Finding:
     """Whether the configuration file is right."""
     problem = check_file()
+    if problem is None and is_open_with_secrets(paths.config_file):
+        return Finding(
+            "config",
+            "warn",
+            f"{paths.config_file} can be read by others, and holds variables or headers.",
+            f"chmod 600 {paths.config_file}",
+        )
     if problem is None:
         there = "in order" if paths.config_file.exists() else "not there, every default holds"
         return Finding("config", "ok", f"{paths.config_file}: {there}")
     return Finding("config", "fail", problem.message, problem.hint or "Correct that line.")
+
+
+def is_open_with_secrets(path: Path) -> bool:
+    """Whether others can read a file of settings that may hold what they should not see."""
+    import tomllib
+
+    try:
+        is_open = bool(path.stat().st_mode & 0o044 and path.parent.stat().st_mode & 0o011)
+        settings = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    servers = [*settings.get("mcpServers", {}).values(), *settings.get("providers", {}).values()]
+    return is_open and any(each.get("env") or each.get("headers") for each in servers)
 
 
 def check_directory(name: str, path: Path) -> Finding:
@@ -154,12 +187,13 @@ def check_directory(name: str, path: Path) -> Finding:
     return Finding(name, "ok", f"{path}: writable, yours alone")
 
 
-def check_daemon(paths: Paths) -> Iterator[Finding]:
+def check_daemon(paths: Paths, *, notify: bool = False) -> Iterator[Finding]:
     """Whether the daemon answers, and what it says of itself; nothing else without one.
 
-    It is started, but where nothing is stored yet: a look must not make a database.
+    It is started, but where nothing is stored yet: a look must not make a database. `notify`: it
+    is the daemon that notifies, so it is started for that.
     """
-    if not paths.database.exists() and not is_running():
+    if not (notify or paths.database.exists() or is_running()):
         stranded = find_stranded(paths)
         if stranded is not None:
             yield stranded
@@ -178,6 +212,14 @@ def check_daemon(paths: Paths) -> Iterator[Finding]:
             )
             yield from check_stored(client)
             yield from check_models(client)
+            yield from check_servers(client)
+            yield from check_notifications(client, send=notify)
+            schedules = fetch_schedules(client)
+            yield from check_linger(os.environ, schedules)
+            yield from check_schedules(schedules)
+            confinement = ask_confinement(client)
+            if confinement is not None:
+                yield confinement
     except Failed as error:
         hint = error.hint or "See what it says: ask daemon logs"
         if error.code == STORAGE and WAYS_BACK not in error.message:
@@ -249,34 +291,15 @@ def check_models(client: "Client") -> Iterator[Finding]:
         yield Finding("provider", "warn", warning)
 
 
-def check_linger(
-    run: Callable[..., "subprocess.CompletedProcess[str]"] = subprocess.run,
-) -> Finding:
-    """Whether the daemon outlives a logout, where systemd decides that."""
-    program = shutil.which("loginctl")
-    if program is None:
-        return Finding("linger", "ok", "no systemd here that would end the daemon at logout")
+def check_servers(client: "Client") -> Iterator[Finding]:
+    """How each configured server of tools is; none is started for it."""
     try:
-        done = run(
-            [program, "show-user", str(os.getuid()), "--property=Linger", "--value"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=LOGINCTL_LIMIT_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return Finding("linger", "ok", "systemd does not answer; nothing ends the daemon at logout")
-    if done.returncode != 0 or not done.stdout.strip():
-        return Finding("linger", "ok", "no systemd session of yours")
-    if done.stdout.strip() == "yes":
-        return Finding("linger", "ok", "the daemon outlives your logout")
-    return Finding(
-        "linger",
-        "warn",
-        "systemd may end the daemon when you log out.",
-        "loginctl enable-linger",
-    )
+        rows = client.call("mcp/list")["data"]
+    except Failed as error:
+        if error.data.get("reason") != "unknown_method":
+            raise
+        return  # an older daemon has none
+    yield from find_servers(rows)
 
 
 def _name_python() -> str:

@@ -14,7 +14,8 @@ from ask.commands.help import Command, Example
 from ask.commands.layout import count, name_conversation
 from ask.exits import USAGE, Failed
 from ask.protocol import errors
-from ask.terminal import find_terminal, strip_controls
+from ask.terminal import strip_controls
+from ask.whereabouts import find_terminal
 
 INTEGER_LIMIT = 2**63 - 1
 """The largest whole number that the daemon keeps."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from ask.commands.far import need_here
 from ask.protocol import errors
 
 HELP_COLUMNS = 80
@@ -36,19 +37,30 @@ class Example:
 
 
 class Command(click.Command):
-    """A command whose help ends with its examples and its exit codes."""
+    """A command whose help ends with its examples and its exit codes.
+
+    `here`: it is about the machine that it runs on, and refused where another is meant.
+    """
 
     def __init__(
         self,
         *args: Any,
         examples: Sequence[Example] = (),
         codes: Sequence[int] = (),
+        here: bool = False,
         **attributes: Any,
     ) -> None:
         super().__init__(*args, **attributes)
+        self.here = here
         self.examples = tuple(examples)
         self.codes = with_common_codes(codes)
         fit_help(self)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run it, on the machine that it is about."""
+        if self.here:
+            need_here(ctx.command_path)
+        return super().invoke(ctx)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples and the exit codes below the options."""
@@ -61,7 +73,7 @@ class Group(click.Group):
 
     `later`: names of its commands that this version does not have. `elsewhere`: by
     name the module of those that stand in another file, which is imported when its
-    name is said; `NAME_command` is the command there.
+    name is said; `NAME_command` is the command there, with _ for each -.
     """
 
     def __init__(
@@ -101,9 +113,22 @@ class Group(click.Group):
         module = self.elsewhere.get(cmd_name)
         if module is None:
             return super().get_command(ctx, cmd_name)
-        found = getattr(importlib.import_module(module), f"{cmd_name}_command")
+        found = getattr(importlib.import_module(module), f"{cmd_name.replace('-', '_')}_command")
         assert isinstance(found, click.Command)
         return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that is said; a slip is told from all that there are."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.exceptions.NoSuchCommand as error:
+            # click itself knows only those that have been imported.
+            names = self.list_commands(ctx)
+            raise click.exceptions.NoSuchCommand(
+                error.command_name, possibilities=names, ctx=ctx
+            ) from None
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples and the exit codes below the commands."""

@@ -4,15 +4,15 @@ Listing and showing read and change nothing.
 """
 
 import json
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ask.commands import layout
+from ask.commands import layout, listing
 from ask.commands.calls import (
     Map,
-    complete_conversation,
     json_option,
     list_pages,
     open_client,
@@ -20,8 +20,10 @@ from ask.commands.calls import (
     read_tail,
     resolve,
 )
+from ask.commands.completing import complete_conversation
 from ask.commands.context import show_context
 from ask.commands.help import Command, Example, Group
+from ask.commands.painted import find_paint
 from ask.protocol import errors
 from ask.tails import find_last_messages
 from ask.terminal import strip_controls
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
         "delete": "ask.commands.deletion",
         "export": "ask.commands.transfers",
         "import": "ask.commands.transfers",
+        "restore": "ask.commands.restore",
         "scrub": "ask.commands.scrub",
         "search": "ask.commands.search",
     },
@@ -53,7 +56,7 @@ if TYPE_CHECKING:
     codes=[errors.NOT_FOUND, errors.NO_DAEMON, errors.STORAGE],
 )
 def history_command() -> None:
-    """List, show, search, export, import, delete, scrub conversations."""
+    """List, show, search, move, delete, scrub; put files back."""
 
 
 @history_command.command(
@@ -74,7 +77,7 @@ def list_command(limit: int | None, as_json: bool) -> None:
         click.echo(layout.NO_CONVERSATIONS)
     else:
         lines = [
-            *layout.lay_out_rows(rows, layout.find_columns()),
+            *listing.lay_out_rows(rows, layout.find_columns()),
             f"Total: {total} conversation(s)",
         ]
         click.echo(strip_controls("\n".join(lines)))
@@ -91,7 +94,13 @@ def list_command(limit: int | None, as_json: bool) -> None:
     codes=[errors.NOT_FOUND, errors.NO_DAEMON, errors.STORAGE],
 )
 @click.argument("conversation", metavar="ID", required=False, shell_complete=complete_conversation)
-@click.option("--id", "named", metavar="ID", help="The same as the argument.")
+@click.option(
+    "--id",
+    "named",
+    metavar="ID",
+    shell_complete=complete_conversation,
+    help="The same as the argument.",
+)
 @click.option(
     "-n", "--limit", type=click.IntRange(min=1), metavar="N", help="The last N messages alone."
 )
@@ -102,7 +111,8 @@ def show_command(
 ) -> None:
     """Show what was said in a conversation.
 
-    A long message is shortened; --raw has everything. --context shows what the
+    A long message is shortened; --raw has everything. On a terminal answers are
+    painted as live ones are. --context shows what the
     model would see next: no notices, nothing that was cleared or is broken.
     """
     said = [each for each in (conversation, named) if each is not None]
@@ -121,8 +131,10 @@ def show_command(
             return
         entries, total = _read_history(client, found, limit)
         if not as_json:
-            text = "\n".join(layout.lay_out_history(found, entries, limit, total=total))
-            click.echo(strip_controls(text))
+            columns = layout.find_columns()
+            paint = find_paint(os.environ, columns and columns - len(layout.INDENT))
+            lines = layout.lay_out_history(found, entries, limit, total=total, paint=paint)
+            click.echo("\n".join(lines))
             return
         messages = [each for each in entries if isinstance(each, Message)]
         kept = messages if limit is None else messages[-limit:]

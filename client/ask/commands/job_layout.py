@@ -13,6 +13,12 @@ from ask.hits import INDENT, SHORT_ID
 NARROW_COLUMNS = 12
 """What an error keeps on a narrow terminal; with less it says nothing."""
 
+GAP = "  "
+LEAVING = (4, 3)
+"""The columns that leave first where it is narrow: tries, made at."""
+NEEDS_YOU = "needs you"
+"""Shown of a job that runs and waits for a person: nothing goes on until somebody decides."""
+
 OPEN_STATES = ("running", "available", "retryable", "scheduled")
 END_STATES = ("completed", "cancelled", "discarded")
 
@@ -28,11 +34,15 @@ def sort_jobs(jobs: Iterable[Record]) -> list[Record]:
 
 
 def lay_out_jobs(jobs: Sequence[Record], columns: int | None) -> list[str]:
-    """One job a line: short id, state, kind, made at, tries, conversation, last error."""
-    cells = [
+    """One job a line: short id, state, kind, made at, tries, conversation, last error.
+
+    Where that does not fit `columns`, tries and times are left out, then errors.
+    """
+    errors = [_tell_error(job) for job in jobs]
+    cells: list[tuple[str, ...]] = [
         (
             str(job["id"])[:SHORT_ID],
-            str(job["state"]),
+            NEEDS_YOU if job.get("needs_you") else str(job["state"]),
             str(job["kind"]),
             _tell_time(job["created_at"]),
             _count_tries(job),
@@ -41,15 +51,23 @@ def lay_out_jobs(jobs: Sequence[Record], columns: int | None) -> list[str]:
         for job in jobs
     ]
     widths = [max((find_width(row[at]) for row in cells), default=0) for at in range(6)]
+    least = len(GAP) + NARROW_COLUMNS if any(errors) else 0
+    for at in LEAVING:
+        if columns is not None and sum(widths) + len(GAP) * (len(widths) - 1) + least > columns:
+            widths.pop(at)
+            cells = [(*row[:at], *row[at + 1 :]) for row in cells]
     lines = []
-    for job, row in zip(jobs, cells, strict=True):
-        line = "  ".join(fit(cell, width) for cell, width in zip(row, widths, strict=True))
-        # An error that a later try has made good is no news.
-        error = "" if job["state"] == "completed" else " ".join(str(job.get("error") or "").split())
-        if error and columns is not None:
-            error = fit(error, max(NARROW_COLUMNS, columns - find_width(line) - 2))
-        lines.append(f"{line}  {error}".rstrip())
+    for error, row in zip(errors, cells, strict=True):
+        line = GAP.join(fit(cell, width) for cell, width in zip(row, widths, strict=True))
+        room = None if columns is None else columns - find_width(line) - len(GAP)
+        shown = error if room is None else fit(error, room) if room >= NARROW_COLUMNS else ""
+        lines.append(f"{line}{GAP}{shown}".rstrip())
     return lines
+
+
+def _tell_error(job: Record) -> str:
+    """The last error on one line; one that a later try has made good is no news."""
+    return "" if job["state"] == "completed" else " ".join(str(job.get("error") or "").split())
 
 
 def lay_out_job(job: Record) -> list[str]:
@@ -92,8 +110,10 @@ def lay_out_errors(job: Record) -> list[str]:
 
 
 def tell_state(job: Record) -> str:
-    """The state, and for one that waits until when."""
+    """The state, and of one that waits for whom, or until when."""
     state = str(job["state"])
+    if job.get("needs_you"):
+        return f"{state} ({NEEDS_YOU})"
     if state in ("retryable", "scheduled"):
         what = "next try" if state == "retryable" else "due"
         return f"{state} ({what} {_tell_time(job['run_at'])})"

@@ -17,6 +17,7 @@ from ask.commands.job_orders import find_ids
 from ask.commands.jobs import CODES, jobs_argument
 from ask.exits import DONE, FAILED, TIME_LIMIT, Failed
 from ask.hits import SHORT_ID
+from ask.patience import Patience
 from ask.protocol import errors
 
 POLL_S = 60.0
@@ -83,10 +84,11 @@ def wait_for(
         NoDaemon: daemons went away again and again, or none could be started.
     """
     from ask.connection import ConnectionLost
+    from ask.listener import Unreachable
 
     deadline = math.inf if timeout_s is None else time.monotonic() + timeout_s
     ids: list[str] = []
-    lost = 0
+    lost, patience = 0, Patience(math.inf, PAUSE_S)
     while True:
         try:
             with open_client() as client:
@@ -98,14 +100,17 @@ def wait_for(
                         {"job_ids": ids, "any": only_one, "timeout_s": slice_s},
                         limit_s=slice_s + GRACE_S,
                     )
-                    lost = 0
+                    lost, patience = 0, Patience(math.inf, PAUSE_S)
                     if answer["over"] or time.monotonic() >= deadline:
                         return answer["data"], answer["over"]
-        except ConnectionLost:
-            lost += 1
+        except (ConnectionLost, Unreachable) as error:
+            if isinstance(error, Unreachable) and not ids:
+                raise  # there has been no connection yet
+            lost += isinstance(error, ConnectionLost)
             if lost >= LOST_LIMIT or time.monotonic() >= deadline:
                 raise
-            time.sleep(PAUSE_S)
+            pause_s = patience.find_pause(error)
+            time.sleep(max(0.0, min(pause_s, deadline - time.monotonic())))
 
 
 def find_code(job: Map) -> int:

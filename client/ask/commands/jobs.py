@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ask.commands.calls import PAGE, Map, json_option, open_client, read_pages
+from ask.commands.calls import Map, json_option, open_client, read_pages
+from ask.commands.completing import complete_job, complete_words
 from ask.commands.help import Command, Example, Group
 from ask.commands.job_layout import (
     END_STATES,
@@ -23,7 +24,8 @@ from ask.commands.job_layout import (
     sort_jobs,
     tell_state,
 )
-from ask.commands.layout import find_columns
+from ask.commands.layout import SHORT_ID, find_columns
+from ask.exits import USAGE, Failed
 from ask.protocol import errors
 from ask.terminal import strip_controls
 
@@ -31,16 +33,6 @@ if TYPE_CHECKING:
     from ask.connection import Client
 
 CODES = (errors.NOT_FOUND, errors.NO_DAEMON, errors.STORAGE)
-
-
-def complete_job(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Ids of a running daemon's jobs; every failure is an empty list."""
-    try:
-        with open_client(start=False) as client:
-            page = client.call("job/list", {"limit": PAGE})
-    except Exception:
-        return []  # a shell has nowhere to show an error
-    return [str(job["id"]) for job in page["data"] if str(job["id"]).startswith(incomplete)]
 
 
 job_argument = click.argument("job", metavar="ID", shell_complete=complete_job)
@@ -76,7 +68,12 @@ def jobs_command() -> None:
     codes=[errors.NO_DAEMON, errors.STORAGE],
 )
 @click.option("-a", "--all", "every", is_flag=True, help="Also those that are over.")
-@click.option("--kind", metavar="KIND", help="Only this kind: title, turn, compact, prune.")
+@click.option(
+    "--kind",
+    metavar="KIND",
+    shell_complete=complete_words("title", "turn", "compact", "prune", "notify"),
+    help="Only this kind: title, turn, compact, prune, notify.",
+)
 @click.option(
     "--state",
     "states",
@@ -89,7 +86,8 @@ def jobs_command() -> None:
 def list_command(every: bool, kind: str | None, states: Sequence[str], as_json: bool) -> None:
     """List the jobs that are not over, the newest first.
 
-    A state is one of running, available, retryable (failed, and is tried again),
+    "needs you" is said of one that runs and waits for a person to decide. Else a
+    state is one of running, available, retryable (failed, and is tried again),
     scheduled, completed, cancelled, discarded (failed for good). A completed job
     is kept for a day, a cancelled or discarded one for a week.
     """
@@ -100,7 +98,11 @@ def list_command(every: bool, kind: str | None, states: Sequence[str], as_json: 
     if as_json:
         click.echo(json.dumps(found))
     elif found:
-        _print(lay_out_jobs(found, find_columns()))
+        columns = find_columns()
+        _print(lay_out_jobs(found, columns))
+        waits = next((job for job in found if job.get("needs_you")), None)
+        if columns is not None and waits is not None:
+            click.echo(f"\nTo answer: ask attach {waits['conversation_id'][:SHORT_ID]}", err=True)
     elif not has_some:
         click.echo(NO_JOBS)
     elif kind is None and not states:
@@ -120,18 +122,26 @@ def list_command(every: bool, kind: str | None, states: Sequence[str], as_json: 
 )
 @job_argument
 @click.option("--answer", metavar="CHOICE", help="Answer what its turn asks: a number or a word.")
+@click.option(
+    "--content",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="With --answer accept: fills in a field; may be said again. Or all as one JSON object.",
+)
 @json_option
-def show_command(job: str, answer: str | None, as_json: bool) -> None:
+def show_command(job: str, answer: str | None, content: Sequence[str], as_json: bool) -> None:
     """Show all about a job: its tries, errors, and what it waits for.
 
     Of a turn also what was asked and said so far, and the question that it asks.
     """
+    if content and answer is None:
+        raise Failed(USAGE, "--content goes with --answer accept.")
     from ask.commands import job_turns
 
     with open_client() as client:
         record = read_job(client, job)
         if answer is not None:
-            label = job_turns.answer_question(client, record, answer, os.environ)
+            label = job_turns.answer_question(client, record, answer, os.environ, content)
             click.echo(f"Answered: {strip_controls(label)}", err=True)
             record = read_job(client, job)
         lines = lay_out_job(record)
@@ -148,13 +158,15 @@ def show_command(job: str, answer: str | None, as_json: bool) -> None:
     cls=Command,
     examples=[
         Example('ask jobs logs "$(ask --detach hi)"'),
+        Example('ask jobs logs -q "$(ask --detach hi)"'),
         Example("ask jobs logs -f 4aac0864", code=errors.NOT_FOUND),
     ],
     codes=[errors.USAGE, *CODES],
 )
 @job_argument
 @click.option("-f", "--follow", is_flag=True, help="Stay until the turn is over.")
-def logs_command(job: str, follow: bool) -> None:
+@click.option("-q", "--quiet", is_flag=True, help="Of a turn print nothing but the answer.")
+def logs_command(job: str, follow: bool, quiet: bool) -> None:
     """Print what was said in a turn, or a job's errors.
 
     Of a turn all that was asked and answered so far, of another job the last ten
@@ -162,10 +174,11 @@ def logs_command(job: str, follow: bool) -> None:
     """
     with open_client() as client:
         record = read_job(client, job)
-        if follow or record.get("seq") is not None:
+        if follow or quiet or record.get("seq") is not None:
             from ask.commands import job_turns
 
-            job_turns.show_log(client, record, follow=follow)
+            show = job_turns.show_answer if quiet else job_turns.show_log
+            show(client, record, follow=follow)
             return
     lines = lay_out_errors(record)
     if lines:

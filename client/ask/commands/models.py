@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 import click
 
 from ask.commands.calls import Map, json_option, open_client, take_caller
+from ask.commands.completing import complete_model
 from ask.commands.help import Command, Example, Group
 from ask.commands.layout import NARROW_COLUMNS, find_columns
 from ask.exits import CREDENTIALS, Failed
 from ask.graphemes import find_width, fit
 from ask.protocol import errors
-from ask.terminal import strip_controls
+from ask.terminal import flatten, strip_controls
 
 if TYPE_CHECKING:
     from ask.connection import Client
@@ -32,6 +33,10 @@ WAYS = (
 )
 HEADINGS = ("Model", "Window", "Images", "Input", "Output")
 """Tokens; whether it can see; US dollars for a million tokens."""
+LEAVING = ((2,), (3, 4), (1,), ())
+"""Which of them leave first where it is narrow; one price alone would be half the truth."""
+ENOUGH_NAME, ENOUGH_MARKS = 28, 20
+"""Columns of a name that are worth more than any number; and of what is behind them."""
 
 
 @click.group(
@@ -94,7 +99,7 @@ def _show(method: str, *, as_json: bool) -> None:
     ],
     codes=[errors.CREDENTIALS, errors.NO_DAEMON, errors.STORAGE],
 )
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=complete_model)
 @click.option("--unset", is_flag=True, help="Let askd find a model by itself again.")
 @json_option
 def default_command(name: str | None, unset: bool, as_json: bool) -> None:
@@ -128,6 +133,49 @@ def default_command(name: str | None, unset: bool, as_json: bool) -> None:
         click.echo(f"Found by itself{reason}; set one: ask models default NAME", err=True)
 
 
+@models_command.command(
+    "alias",
+    cls=Command,
+    examples=[
+        Example("ask models alias"),
+        Example("ask models alias fast openai/gpt-5-mini"),
+        Example("ask models alias fast --unset"),
+    ],
+    codes=[errors.NO_DAEMON, errors.STORAGE],
+)
+@click.argument("name", required=False)
+@click.argument("model", required=False)
+@click.option("--unset", is_flag=True, help="Take the alias out of the settings.")
+@json_option
+def alias_command(name: str | None, model: str | None, unset: bool, as_json: bool) -> None:
+    """List the short names of models, or set one.
+
+    An alias may stand wherever a model is named: -m, a template, the settings.
+    """
+    if (name is not None and (model is None) != unset) or (unset and name is None):
+        raise click.UsageError("Give a NAME and a MODEL, or a NAME and --unset, or nothing.")
+    try:
+        f"{name}{model}".encode()
+    except UnicodeEncodeError:
+        raise click.UsageError("The alias is not valid UTF-8.") from None
+    with open_client() as client:
+        if name is None:
+            found = client.call("config/read")["settings"].get("aliases") or {}
+        else:
+            caller = {} if unset else take_caller(client)  # whether there is such a model
+            key = f"aliases.{json.dumps(name, ensure_ascii=False)}"
+            written = client.call("config/write", {"key": key, "value": model, **caller})
+            click.echo(f"Written: {written['path']}", err=True)
+            found = {} if model is None else {name: model}
+    if as_json:
+        click.echo(json.dumps([{"name": key, "model": said} for key, said in found.items()]))
+        return
+    for key, said in sorted(found.items()):
+        click.echo(strip_controls(f"{key} = {said}"))
+    if name is None and not found:
+        click.echo("No aliases.\nSet one: ask models alias NAME MODEL")
+
+
 def fetch_models(client: "Client", method: str = "model/list") -> Map:
     """The models that this caller could use: `{data, warnings, default, default_why}`."""
     from ask.connection import Silent
@@ -155,21 +203,32 @@ def find_default(client: "Client") -> tuple[str | None, str, str | None]:
 def lay_out_models(rows: list[Map], columns: int | None = None) -> list[str]:
     """The table: a model a line, under headings; what is not known stays empty.
 
-    A column in which nothing is known is left out. Within `columns` the name is shortened;
-    behind the numbers is what makes a model special.
+    A column in which nothing is known is left out. Behind the numbers is what makes a model
+    special. Within `columns` numbers are left out before names are shortened: one has to be
+    said as it is with `-m`.
     """
     cells = [_lay_out_cells(row) for row in rows]
     shown = [place for place in range(1, len(HEADINGS)) if any(line[place] for line in cells)]
     lines = [(*HEADINGS, ""), *cells]
     widths = {place: max(find_width(line[place]) for line in lines) for place in (0, *shown)}
+    tail = min(max(find_width(line[-1]) for line in lines), ENOUGH_MARKS)
+    for leaving in LEAVING:
+        others = sum(widths[place] + 2 for place in shown) + (tail + 2 if tail else 0)
+        if columns is None or min(widths[0], ENOUGH_NAME) + others <= columns:
+            break
+        shown = [place for place in shown if place not in leaving]
     if columns is not None:
-        tail = max(find_width(line[-1]) for line in lines)
-        others = sum(widths[place] + 2 for place in shown) + tail + 2
-        widths[0] = min(widths[0], max(columns - others, NARROW_COLUMNS))
+        widths[0] = min(widths[0], max(columns - others, min(NARROW_COLUMNS, columns)))
     table = []
     for line in lines:
         numbers = [line[place].rjust(widths[place]) for place in shown]
-        table.append("  ".join([fit(line[0], widths[0]), *numbers, line[-1]]).rstrip())
+        row = "  ".join([fit(line[0], widths[0]), *numbers])
+        room = None if columns is None else columns - find_width(row) - 2
+        if line[-1] and (room is None or room >= find_width(line[-1])):
+            row += f"  {line[-1]}"
+        elif line[-1] and room is not None and room >= NARROW_COLUMNS:
+            row += f"  {fit(line[-1], room)}"
+        table.append(row.rstrip())
     return table
 
 
@@ -185,7 +244,7 @@ def _lay_out_cells(row: Map) -> tuple[str, ...]:
         show_price(price.get("output")),
         ", ".join(mark for mark in marks if mark),
     )
-    return tuple(" ".join(strip_controls(cell).split()) for cell in cells)
+    return tuple(flatten(cell) for cell in cells)
 
 
 def show_ability(can: bool | None) -> str:

@@ -1,8 +1,8 @@
 """`ask pin`, `ask unpin`: what is to stay: a conversation, or a message in what models see."""
 
 import json
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -14,6 +14,7 @@ from ask.commands.calls import (
     read_events,
     resolve,
 )
+from ask.commands.completing import Completes, complete_pinned, complete_unpinned
 from ask.commands.help import Command, Example
 from ask.commands.layout import count, name_conversation
 from ask.exits import NOT_FOUND, Failed
@@ -24,10 +25,13 @@ from ask.transcript import Message, read_messages
 if TYPE_CHECKING:
     from ask.connection import Client
 
-item_argument = click.argument("item", metavar="[MESSAGE]", required=False)
-"""The number of a message in `ask history show`, or an item's id."""
-
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 CODES = (errors.NOT_FOUND, errors.NO_DAEMON, errors.STORAGE)
+
+
+def item_argument(completes: Completes) -> Callable[[Decorated], Decorated]:
+    """The number of a message in `ask history show`, or an item's id."""
+    return click.argument("item", metavar="[MESSAGE]", required=False, shell_complete=completes)
 
 
 @click.command(
@@ -40,7 +44,7 @@ CODES = (errors.NOT_FOUND, errors.NO_DAEMON, errors.STORAGE)
     codes=CODES,
 )
 @conversation_argument
-@item_argument
+@item_argument(complete_unpinned)
 @json_option
 def pin_command(conversation: str, item: str | None, as_json: bool) -> None:
     """Mark a conversation as one to keep, or keep a message in view.
@@ -69,7 +73,7 @@ def pin_command(conversation: str, item: str | None, as_json: bool) -> None:
     codes=CODES,
 )
 @conversation_argument
-@item_argument
+@item_argument(complete_pinned)
 @json_option
 def unpin_command(conversation: str, item: str | None, as_json: bool) -> None:
     """Take a pin away, of a conversation or of a message."""

@@ -9,7 +9,6 @@ import errno
 import importlib
 import json
 import os
-import shlex
 import sys
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -19,11 +18,14 @@ from click.shell_completion import CompletionItem
 
 import ask
 from ask.commands import COMMANDS
+from ask.commands.far import NAMES, apply_options, take_options
 from ask.commands.help import Example, Group
+from ask.commands.wrong_words import PROMPT_NAME, explain_usage
 from ask.exits import (
     DONE,
     FAILED,
     INTERRUPTED,
+    NO_DAEMON,
     PIPE_CLOSED,
     STORAGE,
     TIME_LIMIT,
@@ -32,17 +34,19 @@ from ask.exits import (
     explain_unwritable,
 )
 from ask.fast.caller import StdoutClosed, StdoutFailed, write_all
-from ask.protocol.errors import APPROVAL_NEEDED, EXIT_CODES
+from ask.protocol.errors import EXIT_CODES
 from ask.stdout import name_failures
 from ask.terminal import strip_controls
-
-PROMPT_NAME = "<prompt>"
-"""The prompt among the commands; no shell word that a person types by accident."""
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """What a disk answers that takes no more."""
 
-_REASONS = {USAGE: "usage", STORAGE: "storage_failed", TIME_LIMIT: "time_limit"}
+DEFAULT_REASONS = {
+    USAGE: "usage",
+    NO_DAEMON: "no_daemon",
+    STORAGE: "storage_failed",
+    TIME_LIMIT: "time_limit",
+}
 """The words for programs of errors that were raised without one."""
 
 _PLAIN_OPTIONS = ("-h", "--help", "--version")
@@ -74,6 +78,13 @@ class Root(Group):
             word: str | None = args[0]
         else:
             before, word = split_options(args, load_prompt())
+            if (
+                before
+                and word in COMMANDS
+                and not ctx.resilient_parsing
+                and NAMES.issuperset(before)
+            ):
+                args, before = take_options(ctx, args), []
         if any(option in _PLAIN_OPTIONS for option in before):
             return super().parse_args(ctx, [o for o in before if o in _PLAIN_OPTIONS][:1])
         if ctx.resilient_parsing and not args:
@@ -90,6 +101,7 @@ class Root(Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command that was read; an output that cannot be written ends it."""
+        apply_options(ctx)
         try:
             answered = super().invoke(ctx)
             sys.stdout.flush()
@@ -188,8 +200,7 @@ def walk_options(
         Example('ask "What does @notes.txt say?"', before=('ask -o notes.txt "Say yes."',)),
         Example("ask list"),
     ),
-    # No tool runs in this version, so nothing can need an approval.
-    codes=[code for code in EXIT_CODES if code != APPROVAL_NEEDED],
+    codes=list(EXIT_CODES),
 )
 @click.version_option(ask.__version__, message="ask %(version)s")
 def root() -> None:
@@ -212,8 +223,7 @@ def main(arguments: Sequence[str] | None = None, *, carried: object = None) -> i
         print(error.format_message(), file=sys.stderr)
         return USAGE
     except click.UsageError as error:
-        hint = _hint(error, args)
-        return _fail(Failed(USAGE, _form_sentence(error.format_message()), hint=hint), args)
+        return _fail(explain_usage(error, args), args)
     except click.ClickException as error:
         return _fail(Failed(USAGE, error.format_message()), args)
     except Failed as error:
@@ -232,29 +242,6 @@ def main(arguments: Sequence[str] | None = None, *, carried: object = None) -> i
         _give_up_stdout()  # `--help | head -1`: click saw it first, and put its own in the place
         return PIPE_CLOSED
     return answered if isinstance(answered, int) else DONE
-
-
-def _hint(error: click.UsageError, args: list[str]) -> str:
-    """What to type instead: a prompt, if the words look like one, else where the help is."""
-    unknown = isinstance(error, click.exceptions.NoSuchCommand)
-    extra = "extra argument" in error.message or (unknown and not _is_slip(error))
-    word = next((each for each in args if each in COMMANDS), None)
-    if word is not None and (extra or f"{word!r}" in error.message):
-        place = args.index(word)
-        return f"did you mean: ask {shlex.join([*args[:place], '--', *args[place:]])}"
-    path = error.ctx.command_path if error.ctx is not None else "ask"
-    return f"Try: {path.replace(f' {PROMPT_NAME}', '')} --help"
-
-
-def _is_slip(error: click.UsageError) -> bool:
-    """Whether the sentence names another word already, which was probably meant."""
-    return "did you mean" in error.format_message().lower()
-
-
-def _form_sentence(text: str) -> str:
-    """What click says, with a capital and a full stop."""
-    end = "" if text.endswith((".", "?", "!")) or "\n" in text else "."
-    return f"{text[:1].upper()}{text[1:]}{end}"
 
 
 def _explain(error: OSError) -> Exception:
@@ -288,7 +275,7 @@ def _fail(error: Failed, args: Sequence[str]) -> int:
 
 
 def _default_data(error: Failed) -> dict[str, Any]:
-    reason = _REASONS.get(error.code)
+    reason = DEFAULT_REASONS.get(error.code)
     return {} if reason is None else {"reason": reason}
 
 

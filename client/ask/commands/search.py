@@ -14,17 +14,17 @@ import click
 
 from ask.commands.calls import (
     Map,
-    complete_conversation,
     json_option,
     open_client,
     read_pages,
     resolve,
 )
+from ask.commands.completing import complete_conversation
 from ask.commands.help import Command, Example
 from ask.commands.layout import find_columns
 from ask.commands.usage import Since
 from ask.exits import DONE, FAILED, USAGE, Failed
-from ask.hits import HITS, NOTHING, PAGE, lay_out_hits, say_more
+from ask.hits import HITS, NOTHING, PAGE, is_styled, lay_out_hits, say_more
 from ask.protocol import errors
 
 if TYPE_CHECKING:
@@ -108,7 +108,8 @@ def search_command(
     if as_json:
         click.echo(json.dumps(hits))
     elif hits:
-        lines = lay_out_hits(hits, find_columns(), styled=os.isatty(1))
+        styled = os.isatty(1) and is_styled(os.environ)
+        lines = lay_out_hits(hits, find_columns(), styled=styled)
         click.echo("\n".join(lines))
     if not hits:
         click.echo(NOTHING, err=True)

@@ -17,12 +17,11 @@ from ask.archives import name_archive, read_archive
 from ask.commands import layout
 from ask.commands.calls import (
     Map,
-    complete_conversation,
-    complete_file,
     json_option,
     open_client,
     resolve,
 )
+from ask.commands.completing import complete_conversation, complete_file
 from ask.commands.doubt import open_certain, tell_doubt
 from ask.commands.help import Command, Example
 from ask.exits import DONE, Failed
@@ -33,7 +32,7 @@ from ask.protocol.limits import BLOB_CHUNK_BYTES
 from ask.terminal import strip_controls
 
 if TYPE_CHECKING:
-    from ask.connection import Client
+    from ask.connection import Caller, Client
 
 CHUNK_LIMIT_S = 60.0
 """For one chunk; the last one of a file is answered when its conversation is stored."""
@@ -84,7 +83,7 @@ def export_command(conversation: str, kind: str, output: str | None) -> None:
                 write_all(1, chunk)
 
 
-def read_export(client: "Client", conversation_id: str, kind: str) -> Iterator[bytes]:
+def read_export(client: "Caller", conversation_id: str, kind: str) -> Iterator[bytes]:
     """The file, chunk by chunk."""
     offset: int | None = 0
     while offset is not None:

@@ -14,14 +14,14 @@ import click
 
 from ask.commands.calls import Map, json_option, open_client, read_pages
 from ask.commands.help import Command, Example
-from ask.commands.layout import SHORT_ID, find_columns
+from ask.commands.layout import SHORT_ID, find_columns, flatten
 from ask.graphemes import find_width, fit
 from ask.protocol import errors
 from ask.render import show_cost
 from ask.terminal import strip_controls
 
 if TYPE_CHECKING:
-    from ask.connection import Client
+    from ask.connection import Caller
 
 UNITS_S = {"h": 3600, "d": 86400, "w": 7 * 86400}
 """What `--since 7d` counts in."""
@@ -99,7 +99,7 @@ def usage_command(by: str, since: float | None, limit: int | None, as_json: bool
 
 
 def read_usage(
-    client: "Client", *, by: str, since_at: float | None, limit: int | None
+    client: "Caller", *, by: str, since_at: float | None, limit: int | None
 ) -> tuple[list[Map], Map]:
     """Sums, at most `limit`, and the sum of all."""
     offset = datetime.now().astimezone().utcoffset()
@@ -138,7 +138,7 @@ def name_group(row: Map, by: str) -> str:
     text = row["group"]
     if by == "conversation":
         text = f"{text[:SHORT_ID]} {row.get('label') or ''}"
-    return " ".join(strip_controls(text).split())
+    return flatten(text)
 
 
 def lay_out_numbers(row: Map) -> tuple[str, ...]:

@@ -34,6 +34,7 @@ _FLAGS = {
     "--no-stdin": "no_stdin",
     "--no-mentions": "no_mentions",
     "--queue": "queue",
+    "--steer": "steer",
     "--fail-busy": "fail_busy",
     "--ephemeral": "ephemeral",
 }
@@ -69,6 +70,7 @@ class Words:
         "quiet",
         "raw",
         "session",
+        "steer",
         "system",
         "text",
         "timeout",
@@ -76,13 +78,18 @@ class Words:
 
     def __init__(self) -> None:
         self.again = self.quiet = self.raw = self.no_stdin = False
-        self.queue = self.fail_busy = self.ephemeral = self.no_mentions = False
+        self.queue = self.steer = self.fail_busy = self.ephemeral = self.no_mentions = False
         self.session: str | None = None
         self.model: str | None = None
         self.system: str | None = None
         self.key: str | None = None
         self.timeout: str | None = None
         self.text = ""
+
+    @property
+    def busy(self) -> str | None:
+        """What to do when the conversation is busy; None: to wait."""
+        return "steer" if self.steer else "fail" if self.fail_busy else None
 
     def list_options(self, environ: "Mapping[str, str]") -> dict[str, object]:
         """What the command line, and else the caller's `ASK_*` variables, say about the turn."""
@@ -118,7 +125,7 @@ def read_prompt(arguments: list[str]) -> Words | None:
         else:
             text.append(token)
     words.text = " ".join(text)
-    if (words.again and words.session) or (words.queue and words.fail_busy):
+    if (words.again and words.session) or words.queue + words.steer + words.fail_busy > 1:
         return None
     if not words.no_mentions and may_mention(words.text):
         return None

@@ -33,6 +33,8 @@ SOCKET_PATH_LIMIT_BYTES = 107
 """As in `ask.paths`: what fits `sun_path`."""
 INPUT_NAME = "stdin"
 """What the part of a prompt is called that came on standard input."""
+DENIED = "Denied: "
+"""So begins what everybody is told of a tool that was not allowed to run."""
 INPUT_LIMIT_BYTES = 256 * 1024
 """A larger input travels as a blob, the long way."""
 _CLOSED = (5, 9, 32)  # EIO (a terminal that is gone), EBADF, EPIPE; `errno` is a module more
@@ -73,8 +75,8 @@ def first_socket(environ: "Mapping[str, str]") -> str | None:
 def find_data(environ: "Mapping[str, str]") -> str | None:
     """The data directory that is meant, as `ask.paths` finds it; None: any, or hard to tell."""
     home = environ.get("ASK_HOME")
-    if environ.get("ASK_SOCKET"):
-        return None  # the daemon at that socket is meant, whatever it serves
+    if environ.get("ASK_SOCKET") or environ.get("ASK_HOST"):
+        return None  # the daemon there is meant, whatever it serves
     if home:
         path = f"{home}/data" if home[0] == "/" else f"{find_directory()}/{home}/data"
     elif environ.get("XDG_DATA_HOME"):
@@ -172,11 +174,18 @@ def take(environ: "Mapping[str, str]", names: tuple[str, ...]) -> dict[str, str]
 
 
 def describe(environ: "Mapping[str, str]") -> dict[str, object]:
-    """What the daemon is told of the caller: `cwd`, `env`, `secrets`; nothing else leaks."""
+    """What the daemon is told of the caller: `cwd`, `env`, `secrets`; nothing else leaks.
+
+    `cwd_id` goes with `cwd`: `DEVICE:INODE`, for a name may come to mean another directory.
+    """
     described: dict[str, object] = {}
-    directory = find_directory()
-    if directory is not None:
+    try:
+        directory, status = os.getcwd(), os.stat(".")
+    except OSError:
+        pass  # it has been removed, or must not be entered: no place for anything
+    else:
         described["cwd"] = directory
+        described["cwd_id"] = f"{status.st_dev}:{status.st_ino}"
     described["env"] = take(environ, CALLER_ENVIRONMENT)
     secrets = take(environ, SECRET_NAMES)
     if secrets:
@@ -229,8 +238,14 @@ def queued(position: int) -> str:
 
 
 def is_interactive() -> bool:
-    """Whether a person is there who could answer a question."""
-    return os.isatty(0) and os.isatty(2)
+    """Whether a person is there who could answer a question: on standard input, or beside it."""
+    if not os.isatty(2):
+        return False
+    if os.isatty(0):
+        return True
+    from ask.fast.beside import has_terminal  # only where something is piped in
+
+    return has_terminal()
 
 
 def needs_person(event: "Mapping[str, object]") -> bool:
@@ -300,8 +315,8 @@ def build_request(
         options = words.list_options(environ)
         if options:
             params["options"] = options
-        if words.fail_busy:
-            params["busy"] = "fail"
+        if words.busy is not None:
+            params["busy"] = words.busy
         if words.ephemeral:
             params["ephemeral"] = True
         params.update(describe(environ))

@@ -2,7 +2,8 @@
 
 nil, bool, int, float64, str, bin, array and map with string keys; no ext types,
 no NaN. Bytes are as the `msgpack` library writes them, and it reads what the
-library writes (property tests, both ways). Every message is bounded.
+library writes (property tests, both ways). Every message is bounded. At its end
+stands the account of one turn: what of its messages is an answer, and still to be shown.
 """
 
 import sys
@@ -232,3 +233,85 @@ def needs_blob(event: "Mapping[str, Any]") -> bool:
     return item.get("type") == "assistant_message" and any(
         part.get("type") != "text" for part in item.get("parts", ())
     )
+
+
+def calls_tools(event: "Mapping[str, Any]") -> bool:
+    """Whether a model asks for tools with an event."""
+    item = event.get("item") or {}
+    return bool(item.get("calls"))
+
+
+class Answer:
+    """What has come of one turn, and how much of it has been shown.
+
+    Attributes:
+        seq: the last event's.
+        shown: characters shown, by item.
+        started: the turn has left the queue.
+        waits: the id of the message that joined a turn that ran: what is said before it joins is
+            an answer to somebody else; None: it joined, or there is none.
+        ended: the `turn_finished` event, once it has come.
+    """
+
+    __slots__ = (
+        *("conversation_id", "ended", "line_open", "seq", "shown", "started", "turn_id"),
+        "waits",
+    )
+
+    def __init__(self, accepted: "Mapping[str, Any]") -> None:
+        self.conversation_id = str(accepted["conversation_id"])
+        self.turn_id = str(accepted["turn_id"])
+        self.seq = int(accepted["seq"]) - 1
+        self.shown: dict[str, int] = {}
+        self.waits: str | None = accepted.get("steers")
+        self.started = self.waits is not None
+        self.ended: dict[str, Any] | None = None
+        self.line_open = False
+
+    def read_delta(self, delta: "Mapping[str, Any]") -> str:
+        """What of a delta is to be shown now."""
+        if delta.get("turn_id") != self.turn_id or delta.get("kind") != "text":
+            return ""
+        if self.waits is not None:
+            return ""
+        return self.show(str(delta["item_id"]), int(delta["offset"]), str(delta["text"]))
+
+    def read_event(self, event: "Mapping[str, Any]") -> str:
+        """Take in an event; what of its item has not been shown yet."""
+        if event.get("conversation_id") != self.conversation_id or event["seq"] <= self.seq:
+            return ""
+        self.seq = int(event["seq"])
+        if event.get("turn_id") != self.turn_id:
+            return ""
+        kind = event["type"]
+        if kind == "item_added" and event.get("status") != "superseded":
+            item = event["item"]
+            if self.waits is not None:
+                self.waits = None if item.get("id") == self.waits else self.waits
+            elif item.get("type") == "assistant_message":
+                text = "".join([str(part.get("text", "")) for part in item.get("parts", ())])
+                return self.show(str(item["id"]), 0, text)
+        elif kind == "turn_started":
+            self.started = True
+            self.shown.clear()  # another attempt says it anew, under the same item's id
+        elif kind == "turn_finished":
+            self.ended = dict(event)
+        return ""
+
+    def show(self, item_id: str, offset: int, text: str) -> str:
+        """What of an item's text lies beyond what was shown of it, on a line of its own."""
+        before = self.shown.get(item_id, 0)
+        if offset > before or offset + len(text) <= before:
+            return ""
+        new = text[before - offset :]
+        if not before and self.line_open:
+            new = "\n" + new
+        self.shown[item_id] = offset + len(text)
+        self.line_open = new[-1] != "\n"
+        return new
+
+
+def steers_answer(event: "Mapping[str, Any]", answer: Answer) -> bool:
+    """Whether somebody has said something more to a turn whose answer is being shown."""
+    is_own = event.get("turn_id") == answer.turn_id and answer.waits is None
+    return is_own and event["type"] == "prompt_steered"

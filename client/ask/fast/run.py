@@ -6,9 +6,11 @@ key, so that nothing is asked twice. It never prints an error of the daemon's.
 """
 
 import os
+import sys
 import time
 
 from ask.fast import caller, codec
+from ask.fast.codec import Answer
 
 TYPE_CHECKING = False  # what mypy believes of the name; importing `typing` would cost 2 ms
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ask.fast.argv import Words
+    from ask.markdown.first import First
     from ask.terminal import ControlFilter
 else:
     import _signal  # in C, and loaded already; `signal` itself would bring `enum`
@@ -35,66 +38,6 @@ DONE, INTERRUPTED, PIPE_CLOSED, TERMINATED = 0, 130, 141, 143
 _STOP_ID = 3  # of the request that may follow hello and the prompt
 
 
-class Answer:
-    """What has come of one turn, and how much of it has been shown.
-
-    Attributes:
-        seq: the last event's.
-        shown: characters shown, by item.
-        started: the turn has left the queue.
-        ended: the `turn_finished` event, once it has come.
-    """
-
-    __slots__ = ("conversation_id", "ended", "line_open", "seq", "shown", "started", "turn_id")
-
-    def __init__(self, accepted: "Mapping[str, Any]") -> None:
-        self.conversation_id = str(accepted["conversation_id"])
-        self.turn_id = str(accepted["turn_id"])
-        self.seq = int(accepted["seq"]) - 1
-        self.shown: dict[str, int] = {}
-        self.started = False
-        self.ended: dict[str, Any] | None = None
-        self.line_open = False
-
-    def read_delta(self, delta: "Mapping[str, Any]") -> str:
-        """What of a delta is to be shown now."""
-        if delta.get("turn_id") != self.turn_id or delta.get("kind") != "text":
-            return ""
-        return self.show(str(delta["item_id"]), int(delta["offset"]), str(delta["text"]))
-
-    def read_event(self, event: "Mapping[str, Any]") -> str:
-        """Take in an event; what of its item has not been shown yet."""
-        if event.get("conversation_id") != self.conversation_id or event["seq"] <= self.seq:
-            return ""
-        self.seq = int(event["seq"])
-        if event.get("turn_id") != self.turn_id:
-            return ""
-        kind = event["type"]
-        if kind == "item_added" and event.get("status") != "superseded":
-            item = event["item"]
-            if item.get("type") == "assistant_message":
-                text = "".join([str(part.get("text", "")) for part in item.get("parts", ())])
-                return self.show(str(item["id"]), 0, text)
-        elif kind == "turn_started":
-            self.started = True
-            self.shown.clear()  # another attempt says it anew, under the same item's id
-        elif kind == "turn_finished":
-            self.ended = dict(event)
-        return ""
-
-    def show(self, item_id: str, offset: int, text: str) -> str:
-        """What of an item's text lies beyond what was shown of it, on a line of its own."""
-        before = self.shown.get(item_id, 0)
-        if offset > before or offset + len(text) <= before:
-            return ""
-        new = text[before - offset :]
-        if not before and self.line_open:
-            new = "\n" + new
-        self.shown[item_id] = offset + len(text)
-        self.line_open = new[-1] != "\n"
-        return new
-
-
 class Carried:
     """What the short way had done when it gave up; the long way goes on from there.
 
@@ -106,25 +49,13 @@ class Carried:
         answer: what has been accepted and shown.
         broken: why standard output cannot be written.
         filter: the state of the control sequences in it.
+        live: what shows the answer on a terminal, painted; None: it is written as it comes.
+        held: a descriptor of the connection: its person is still there until the long way listens.
         progress: a `progress` or `compaction` notification that needs more than a line.
         unsaved: the `turn_unsaved` notification that ended the turn.
         interrupted: the turn has been asked to stop.
         deadline: when `--timeout` has passed, in monotonic seconds.
     """
-
-    __slots__ = (
-        "answer",
-        "broken",
-        "deadline",
-        "filter",
-        "interrupted",
-        "key",
-        "more",
-        "progress",
-        "refusal",
-        "stdin",
-        "unsaved",
-    )
 
     def __init__(self, key: str) -> None:
         self.key = key
@@ -134,6 +65,8 @@ class Carried:
         self.answer: Answer | None = None
         self.broken: str | None = None
         self.filter: ControlFilter | None = None
+        self.live: First | None = None
+        self.held: int | None = None
         self.progress: dict[str, Any] | None = None
         self.unsaved: dict[str, Any] | None = None
         self.interrupted = False
@@ -172,15 +105,10 @@ class _Turn:
 
     def install(self) -> "list[tuple[int, Any]]":
         """Take the signals over, except those that the caller ignores (`nohup`, `&`)."""
-        before: list[tuple[int, Any]] = []
-        for number, handler in (
-            (_signal.SIGINT, self.interrupt),
-            (_signal.SIGTERM, self.terminate),
-            (_signal.SIGHUP, self.terminate),
-        ):
-            if _signal.getsignal(number) != _signal.SIG_IGN:
-                before.append((number, _signal.signal(number, handler)))
-        return before
+        wanted: dict[int, Any] = {_signal.SIGINT: self.interrupt}
+        wanted |= dict.fromkeys((_signal.SIGTERM, _signal.SIGHUP), self.terminate)
+        heeded = [each for each in wanted if _signal.getsignal(each) != _signal.SIG_IGN]
+        return [(number, _signal.signal(number, wanted[number])) for number in heeded]
 
     def terminate(self, number: int, frame: object) -> None:
         """SIGTERM, or the terminal is gone: leave; an accepted turn goes on."""
@@ -234,13 +162,21 @@ class _Turn:
         decoder = codec.Decoder()
         try:
             self.stream.sendall(request)
+            out = sys.stdout  # Python has asked what it is, and need not have with `-u`
+            if not words.raw and (out.line_buffering or getattr(out, "write_through", False)):
+                from ask.markdown.first import open_first
+
+                carried.live = open_first(environ)
             while True:
+                if carried.live is not None:
+                    carried.live.rest(self.stream)
                 data = self.stream.recv(CHUNK_BYTES)
                 if not data:
                     return carried
                 for message in decoder.feed(data):
-                    result = self.take(message)
-                    if result is not None:
+                    if (result := self.take(message)) is not None:
+                        if result is carried and carried.answer is not None:
+                            carried.held = os.dup(self.stream.fileno())
                         self.flush()
                         return result
                 self.flush()
@@ -255,7 +191,7 @@ class _Turn:
         kind, carried = message[0], self.carried
         if kind == 1:
             return self.take_response(message[1], message[2], message[3])
-        if kind != 2 or carried.answer is None:
+        if kind != 2 or carried.answer is None or message[1] == "gap":
             return carried
         method, params, answer = message[1], message[2][0], carried.answer
         if method == "delta":
@@ -263,23 +199,25 @@ class _Turn:
                 return carried  # it is shown dimmed, from its beginning
             self.write(answer.read_delta(params))
         elif method == "event":
-            if codec.needs_blob(params) or caller.needs_person(params):
+            watched = codec.calls_tools(params) or codec.steers_answer(params, answer)
+            watched = watched and not self.words.quiet and os.isatty(2)
+            parts = carried.live is not None and codec.steers_answer(params, answer)
+            if watched or parts or codec.needs_blob(params) or caller.needs_person(params):
                 return carried
             self.write(answer.read_event(params))
             if answer.ended is not None:
                 return self.finish(answer.ended)
         elif method in ("progress", "compaction") and not self.words.quiet:
             if params.get("turn_id", answer.turn_id) == answer.turn_id:
-                if os.isatty(2) and params.get("kind") in (None, "model_loading", "waiting"):
+                kind, text = params.get("kind"), str(params.get("text", ""))
+                if os.isatty(2) and kind in (None, "model_loading", "waiting"):
                     carried.progress = params
                     return carried
-                if method == "progress":
+                if method == "progress" and (kind != "tool" or text.startswith(caller.DENIED)):
                     self.flush()
-                    self.tell(str(params.get("text", "")))
+                    self.tell(text)
         elif method == "turn_unsaved" and params.get("turn_id") == answer.turn_id:
             carried.unsaved = params
-            return carried
-        elif method == "gap":
             return carried
         return None
 
@@ -314,6 +252,8 @@ class _Turn:
         if answer.line_open:
             self.ready.append("\n")
         self.flush()
+        if carried.live is not None:
+            carried.live.finish()
         if stopped and os.isatty(2) and not (answer.line_open and os.isatty(1)):
             caller.say("\n")  # the terminal has shown ^C
         if not self.words.quiet:
@@ -322,10 +262,8 @@ class _Turn:
 
     def write(self, text: str) -> None:
         """Make a piece of the answer ready to be shown; what a terminal would obey is taken out."""
-        if not text:
-            return
         carried = self.carried
-        if not self.plain:
+        if text and not self.plain:
             if carried.filter is None and not text.replace("\n", "").isprintable():
                 from ask.terminal import ControlFilter  # rarely needed, and a module more
 
@@ -340,11 +278,16 @@ class _Turn:
             from ask.terminal import strip_controls  # rarely needed, and a module more
 
             text = strip_controls(text)
+        if self.carried.live is not None and os.isatty(2):
+            self.carried.live.pause()
         caller.say(f"{text}\n")
 
     def flush(self) -> None:
         """Write what is ready: one call for all that came together."""
         if self.ready:
-            data = "".join(self.ready).encode()
+            text = "".join(self.ready)
             self.ready.clear()
-            caller.write_all(1, data)
+            if self.carried.live is not None:
+                self.carried.live.feed(text)
+            else:
+                caller.write_all(1, text.encode())

@@ -7,7 +7,7 @@ unusual: a search changes nothing, so the long way just asks again.
 import os
 
 from ask.fast import caller
-from ask.hits import NOTHING, lay_out_hits, say_more
+from ask.hits import NOTHING, is_styled, lay_out_hits, say_more
 
 TYPE_CHECKING = False  # what mypy believes of the name; importing `typing` would cost 2 ms
 if TYPE_CHECKING:
@@ -52,7 +52,8 @@ def _lay_out(hits: "list[Any]") -> "list[str]":
         return lay_out_hits(hits, None, styled=False)
     import shutil  # a person looks at it: 3 ms are nothing
 
-    return lay_out_hits(hits, shutil.get_terminal_size().columns, styled=True)
+    styled = is_styled(os.environ)
+    return lay_out_hits(hits, shutil.get_terminal_size().columns, styled=styled)
 
 
 def _find(asked: "Search", environ: "Mapping[str, str]") -> "dict[str, Any] | None":

@@ -12,5 +12,5 @@ or method only adds a word to `CAPABILITIES`.
 PROTOCOL = 1
 """The major version. A daemon of another one is drained and replaced."""
 
-CAPABILITIES: tuple[str, ...] = ("turns", "blobs", "jobs", "ephemeral")
+CAPABILITIES: tuple[str, ...] = ("turns", "blobs", "jobs", "ephemeral", "attached")
 """What a daemon of this version can do, as `hello` answers it."""

@@ -28,7 +28,8 @@ EXIT_CODES: dict[int, str] = {
     "a job was cancelled or failed",
     USAGE: "wrong usage: also an unknown model, an empty prompt, "
     "an unreadable or binary file, a bad configuration",
-    NOT_FOUND: "no such conversation or job, or more than one",
+    NOT_FOUND: "no such conversation, job, schedule, snapshot, server or template, "
+    "or more than one",
     CREDENTIALS: "no or wrong credentials, or no provider",
     RATE_LIMITED: "rate limited",
     APPROVAL_NEEDED: "an approval was needed and could not be asked for",
@@ -60,6 +61,8 @@ REASONS: dict[str, int] = {
     # the command line itself; never on the wire
     "usage": USAGE,
     "bad_input": USAGE,  # a file or standard input: unreadable, no text, or too large
+    "bad_template": USAGE,
+    "template_not_found": NOT_FOUND,
     "bad_output": USAGE,  # -o: refused before anything was asked
     "no_code_block": FAILED,
     "output_failed": STORAGE,
@@ -73,9 +76,21 @@ REASONS: dict[str, int] = {
     "job_not_found": NOT_FOUND,
     "job_ambiguous": NOT_FOUND,
     "wrong_job_state": USAGE,  # what is over, or runs, cannot be tried again just so
+    "schedule_not_found": NOT_FOUND,
+    "schedule_ambiguous": NOT_FOUND,
+    "bad_cron": USAGE,
+    "bad_zone": USAGE,
+    "not_installed": FAILED,  # a part that an extra brings; the sentence has the command
     "item_not_found": NOT_FOUND,
     "blob_not_found": NOT_FOUND,
     "backup_not_found": NOT_FOUND,
+    "bad_backup": USAGE,  # what is to be restored is no copy of a database
+    "snapshot_not_found": NOT_FOUND,
+    "snapshot_ambiguous": NOT_FOUND,
+    "server_not_found": NOT_FOUND,  # of tools: it is not configured
+    "prompt_not_found": NOT_FOUND,  # of such a server
+    "server_failed": FAILED,  # one of tools: it does not start, or will not do what was asked
+    "no_face": USAGE,  # mcp/open was not said, or it has ended
     "bad_name": USAGE,
     "name_taken": USAGE,
     "empty_prompt": USAGE,
@@ -94,6 +109,7 @@ REASONS: dict[str, int] = {
     "time_limit": TIME_LIMIT,
     # providers
     "unknown_model": USAGE,
+    "unknown_tool": USAGE,
     "bad_config": USAGE,
     "not_configured": CREDENTIALS,
     "secrets_needed": CREDENTIALS,

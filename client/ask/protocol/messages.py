@@ -78,6 +78,30 @@ class TurnOptions:
         "what to do when the conversation does not fit any more; `ask` without a person there "
         "ends the turn with code 7",
     ] = None
+    tools: Annotated[
+        list[str] | None,
+        "which tools the model may use: names, patterns such as `time__*`, and the groups `all`, "
+        "`read` and `none`; a conversation's first prompt says it for those that say nothing",
+    ] = None
+    approve: Annotated[
+        Literal["deny", "ask", "auto"] | None,
+        "what becomes of a tool's call that needs a person's word; `ask` without a person there "
+        "ends the turn with code 6",
+    ] = None
+    instructions: Annotated[
+        bool | None,
+        "whether the instructions of the caller's project (`AGENTS.md`) are sent with it; a "
+        "conversation's first prompt says it for those that say nothing",
+    ] = None
+    notify: Annotated[
+        bool | None,
+        "whether the command of `[notify]` is run when the turn ends or asks; a setting says it "
+        "for detached turns that say nothing",
+    ] = None
+    toolless: Annotated[
+        bool | None,
+        "true: this turn has no tools, whatever the conversation has, which keeps what it has",
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +111,10 @@ class Hello:
     protocol: Annotated[int, "the major version of the protocol that it speaks"]
     data: Annotated[
         str | None, "the data directory that is meant; the daemon of another one refuses"
+    ] = None
+    capabilities: Annotated[
+        list[str] | None,
+        "what it can do beyond the beginnings of this version: `attached`, hear who else is there",
     ] = None
 
 
@@ -107,10 +135,25 @@ class TurnStart:
     ]
     parts: list[PromptPart]
     options: TurnOptions = TurnOptions()
-    busy: Annotated[Literal["queue", "fail"], "when a turn is running or queued"] = "queue"
+    busy: Annotated[
+        Literal["queue", "steer", "fail"],
+        "when a turn is running or queued: wait for it, join the one that runs (else wait), or "
+        "be refused",
+    ] = "queue"
     ephemeral: Annotated[bool, "keep the conversation in memory only"] = False
     cwd: Annotated[str | None, "the caller's working directory"] = None
-    env: CallerEnv = None
+    cwd_id: Annotated[
+        str | None, "its device and inode, `DEVICE:INODE`: tools run in it and in no other"
+    ] = None
+    far: Annotated[
+        bool,
+        "the caller is on another machine: `cwd` is a directory of this one, and must be there",
+    ] = False
+    env: Annotated[
+        dict[str, str] | None,
+        "the caller's variables, allow-listed; null: the daemon's, which from afar stand for those "
+        "that are missing",
+    ] = None
     secrets: CallerSecrets = None
     terminal: TerminalId = None
     follow: Annotated[bool, "subscribe from the prompt's own seq"] = False
@@ -126,6 +169,14 @@ class TurnStartResult:
     created: Annotated[bool, "the conversation is new"] = False
     name: str | None = None
     job_id: Annotated[str | None, "with `detach`: the job that the turn is"] = None
+    steers: Annotated[
+        str | None,
+        "where it joined a turn that ran, which `turn_id` names: the id of its message. What is "
+        "said in the turn before the `item_added` of that message is no answer to it",
+    ] = None
+    warning: Annotated[
+        str | None, "what is not as it was asked for, where nobody follows: a sentence"
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,6 +208,12 @@ class QuestionAnswer:
     digest: Annotated[str, "the question's digest: an answer to what was shown, nothing else"]
     decision: Annotated[str, "what is decided; one of the question's choices, if it has some"]
     terminal: Annotated[str | None, "who the caller's terminal is: the others are told"] = None
+    reason: Annotated[
+        str | None, "why, in at most 1,000 characters; a model is told of a refused call"
+    ] = None
+    content: Annotated[
+        dict[str, Any] | None, "with `accept` of an elicitation: what was asked for"
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,6 +234,16 @@ class ConversationCreate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AttachedClient:
+    """Who follows a conversation: a chat, `ask attach`, a prompt that is waited for, a program."""
+
+    client: Annotated[str, "what the program calls itself, at most 24 characters"]
+    pid: Annotated[int | None, "its process, as the kernel says"] = None
+    tty: Annotated[str | None, "that process's terminal, as `pts/3`; None: it has none"] = None
+    interactive: Annotated[bool, "a person is there who could answer questions"] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationSummary:
     id: str
     name: str | None
@@ -190,6 +257,10 @@ class ConversationSummary:
     queued: Annotated[int, "prompts that wait"] = 0
     ephemeral: bool = False
     pinned: Annotated[bool, "someone said that it is one to keep"] = False
+    attached: Annotated[int, "how many connections follow it"] = 0
+    clients: Annotated[list[AttachedClient], "the first 8 of them, as they came"] = field(
+        default_factory=list
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,6 +271,7 @@ class ConversationList:
     before_at: Annotated[
         float | None, "only stored ones in which nothing has changed since this time"
     ] = None
+    begins: Annotated[str | None, "only stored ones whose name or id begins with it"] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -457,6 +529,18 @@ class ConversationContext:
     last: Annotated[int | None, "without a cursor: begin with the last so many items"] = None
     env: CallerEnv = None
     secrets: CallerSecrets = None
+    model: Annotated[
+        str | None, "what the next prompt will ask for, where no turn runs or waits already"
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstructionRecord:
+    """A file of instructions, as far as it is part of the system prompt."""
+
+    path: str
+    bytes: int
+    left_out_bytes: Annotated[int, "of its end, for which there was no room"] = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -475,6 +559,10 @@ class ContextPage:
     context_window: Annotated[int | None, "tokens; None: not known"] = None
     budget: Annotated[int | None, "of the window, what a request may take"] = None
     note: Annotated[str | None, "why no model can be asked"] = None
+    instructions: Annotated[
+        list[InstructionRecord],
+        "of the project, as the last turn got them: they stand in the system prompt",
+    ] = field(default_factory=list)
     next_cursor: str | None = None
 
 
@@ -514,6 +602,67 @@ class ScrubResult:
     left: Annotated[list[str], "files that hold it still, or may: the first 500"]
     left_total: int
     erased: Annotated[bool, "nothing of it is left in the database's own files"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotList:
+    conversation_id: ConversationId
+    cursor: Annotated[str | None, "`next_cursor` of the page before"] = None
+    limit: Annotated[int, "a page has at most 50"] = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotRecord:
+    """Files as they were before a turn first wrote."""
+
+    id: str
+    at: Annotated[float | None, "when it was taken, unix seconds"]
+    worktree: Annotated[str, "the directory"]
+    commit: Annotated[str, "of git, that holds it; empty: copies of files do"]
+    differ: Annotated[int | None, "how many files are another now; None: not known"]
+    trouble: Annotated[str | None, "why it cannot be put back"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotPage:
+    data: Annotated[list[SnapshotRecord], "the newest first"]
+    next_cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotRef:
+    snapshot: Annotated[str, "its id, or 4 or more characters of its beginning"]
+    conversation_id: Annotated[str | None, "the one that holds it; None: whichever does"] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotDiff:
+    id: str
+    conversation_id: str
+    worktree: str
+    files: Annotated[int, "how many would be another"]
+    diff: Annotated[str, "from now to then, at most 256 KiB"]
+    cut: Annotated[bool, "the diff is longer"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotLeft:
+    """A file that was not put back, or not removed."""
+
+    path: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotRestored:
+    id: str
+    conversation_id: str
+    worktree: str
+    put: Annotated[int, "files that are as they were"]
+    removed: Annotated[int, "files that were made since"]
+    left: Annotated[list[SnapshotLeft], "files that stay as they are, the first 500"]
+    left_total: int
+    before: Annotated[str | None, "the snapshot of what was there; None: nothing was another"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -590,6 +739,7 @@ class JobRecord:
     turn_id: Annotated[str | None, "the turn that it is, or that it is for"] = None
     errors: Annotated[list[JobFailure] | None, "`job/read`: the last ten failures"] = None
     seq: Annotated[int | None, "`job/read`: the seq of its turn's prompt"] = None
+    needs_you: Annotated[bool, "listed or read: its turn waits for a person to decide"] = False
     question: Annotated[
         Map | None,
         "`job/read`: what its turn waits for a person to decide: "
@@ -663,10 +813,113 @@ class JobStats:
     kinds: list[JobKind]
 
 
+ScheduleText = Annotated[
+    str,
+    "its id, 4 or more characters of the beginning of it, its name, or the conversation it prompts",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleAdd:
+    cron: Annotated[
+        str, "when: minute hour day-of-month month day-of-week, or `@daily` and the like"
+    ]
+    parts: Annotated[list[PromptPart], "what is asked; texts only, at most 256 KiB together"]
+    options: Annotated[TurnOptions, "as of `turn/start`; it is a detached turn"] = TurnOptions()
+    zone: Annotated[
+        str | None, "by whose wall clock, as in `Europe/Berlin`; null: the machine's"
+    ] = None
+    name: Annotated[str | None, "what to call the schedule"] = None
+    session: Annotated[
+        str | None,
+        "the conversation, by id, name or prefix; a new name is created at the first time. Null: "
+        "each time begins a conversation",
+    ] = None
+    missed: Annotated[
+        Literal["skip", "once", "all"],
+        "what becomes of times at which no daemon was there: nothing, one prompt for all of them, "
+        "or one for each of the last 24",
+    ] = "once"
+    cwd: Annotated[str | None, "where tools run"] = None
+    cwd_id: Annotated[str | None, "its device and inode, `DEVICE:INODE`"] = None
+    far: Annotated[bool, "the caller is on another machine: `cwd` is a directory of this one"] = (
+        False
+    )
+    env: CallerEnv = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotRecord:
+    """What was done about one time of a schedule."""
+
+    slot: Annotated[float | None, "the time that it was for; null: somebody had it sent"]
+    state: Annotated[
+        Literal[
+            "skipped", "refused", "accepted", "completed", "failed", "interrupted", "withdrawn"
+        ],
+        "`skipped`, `refused`: nothing was sent; `accepted`: the turn is not over; else its end",
+    ]
+    at: Annotated[float, "when that was"]
+    skipped: Annotated[int, "times before it that got nothing; with `skipped` itself among them"]
+    finished_at: float | None = None
+    job_id: Annotated[str | None, "the turn, which is a job"] = None
+    conversation_id: str | None = None
+    code: Annotated[int | None, "the exit code of the turn, or of the refusal"] = None
+    error: Annotated[str | None, "what went wrong"] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleRecord:
+    id: str
+    name: str | None
+    cron: str
+    zone: str
+    missed: Literal["skip", "once", "all"]
+    session: str | None
+    conversation_id: Annotated[str | None, "of `session`, once it is there"]
+    prompt: Annotated[str, "its words; of a list the beginning"]
+    model: str | None
+    created_at: float
+    next_at: Annotated[float | None, "its next time; null: it is paused, or has trouble"] = None
+    paused_at: float | None = None
+    trouble: Annotated[str | None, "why nothing is sent: a sentence"] = None
+    last: Annotated[SlotRecord | None, "what was done last"] = None
+    slots: Annotated[
+        list[SlotRecord] | None, "`schedule/read`: what was done lately, the last first"
+    ] = None
+    options: Annotated[Map | None, "`schedule/read`: what of its options was said"] = None
+    cwd: str | None = None
+    warning: Annotated[
+        str | None, "`schedule/add`: why its prompt would be refused as things are"
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchedulePage:
+    data: list[ScheduleRecord]
+    next_cursor: Annotated[str | None, "always null: there are 200 at the most"] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleRef:
+    schedule: ScheduleText
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleRun:
+    schedule: ScheduleText
+    key: Annotated[str, "1 to 128 characters made by the client: the same key is the same turn"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelList:
     secrets: CallerSecrets = None
     env: CallerEnv = None
+    begins: Annotated[
+        str | None,
+        "only those, and aliases, that begin with it, of what was listed before: no provider is "
+        "asked; a record holds the names alone",
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -690,6 +943,108 @@ class ModelPage:
     default: Annotated[str | None, "the model that answers when none is named"] = None
     default_why: Annotated[str | None, "why it is that one, or why there is none"] = None
     next_cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolList:
+    conversation_id: Annotated[str | None, "what is offered there; None: by the settings"] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolRecord:
+    name: str
+    description: Annotated[str, "when to use it, in words for a model"]
+    effects: Annotated[bool, "running it twice could differ from running it once"]
+    needs: Annotated[
+        Literal["deny", "ask", "auto"], "what its calls need as a rule, where the settings say none"
+    ]
+    policy: Annotated[
+        Literal["deny", "ask", "auto"] | None, "what the settings say of this tool"
+    ] = None
+    enabled: Annotated[bool, "a prompt that says nothing of tools offers it"] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolConfinement:
+    kind: Literal["bubblewrap", "landlock", "none"]
+    text: Annotated[str, "what a command is kept from, for people"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolPage:
+    data: list[ToolRecord]
+    enabled: Annotated[list[str], "the words that say what is offered: names, patterns, groups"]
+    enabled_by: Annotated[Literal["conversation", "settings"], "who says so"]
+    confinement: Annotated[ToolConfinement, "of commands, as this daemon found it"]
+    policy: Annotated[
+        Literal["deny", "ask", "auto"] | None,
+        "what becomes of a call that needs a person's word; None: asked on a terminal, else denied",
+    ] = None
+    tools: Annotated[
+        Map, "the settings' rules by tool or pattern, of tools that are not there, too"
+    ]
+    commands: Annotated[Map, "the settings' rules by the first words of a command"]
+    servers: Annotated[
+        list[str], "the servers that may offer tools; of one that never ran none is known"
+    ] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpRecord:
+    """One configured server of tools. It never holds a credential."""
+
+    name: Annotated[str, "as the settings call it; it stands before the names of its tools"]
+    kind: Annotated[Literal["stdio", "http"], "a program that is started, or an address"]
+    state: Annotated[
+        Literal["off", "idle", "starting", "ready", "failed"],
+        "`off`: not enabled; `idle`: nobody has needed it; `failed`: tried again when needed",
+    ]
+    tools: Annotated[int, "how many it listed last"]
+    offered: Annotated[int, "how many of them a prompt can have"]
+    version: Annotated[str | None, "as it says itself"] = None
+    pid: Annotated[int | None, "of its process, if one runs here"] = None
+    resources: Annotated[bool, "it offers something to read"] = False
+    prompts: Annotated[bool, "it offers prompts"] = False
+    error: Annotated[str | None, "why it could not be started, or ended; a sentence"] = None
+    at: Annotated[float | None, "when it was last heard of; None: never"] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpPage:
+    data: Annotated[list[McpRecord], "in the order of the settings"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpRef:
+    server: Annotated[str, "its name"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpTool:
+    """A tool, as its server describes it: words of others."""
+
+    name: Annotated[str, "that models are told, and `-T` takes: `server__tool`"]
+    description: Annotated[str, "its beginning, at most 400 characters"]
+    offered: Annotated[bool, "False: the settings keep it back"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpTestResult:
+    server: McpRecord
+    data: Annotated[list[McpTool], "its tools, the first 500"]
+    log: Annotated[str, "if it failed: the end of what it wrote to its standard error"] = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpSignedOut:
+    server: str
+    changed: Annotated[bool, "False: nobody was signed in"]
+    path: Annotated[str, "the file that held the sign-in"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpLogs:
+    text: Annotated[str, "the end of what it wrote to its standard error, at most 256 KiB"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -805,6 +1160,87 @@ class AuthWaitResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class McpResources:
+    server: Annotated[str, "its name in the settings"]
+    cwd: Annotated[str | None, "the caller's directory, for servers that ask for one"] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpResourceRecord:
+    """What a server offers to read; its names and descriptions are the server's."""
+
+    uri: Annotated[str, "with `{name}` in it: a template, to be filled in"]
+    name: str
+    description: str
+    media_type: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpResourcePage:
+    data: list[McpResourceRecord]
+    left_out: Annotated[int, "how many more there are than one answer holds"] = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpResource:
+    server: Annotated[str, "its name in the settings"]
+    uri: str
+    cwd: Annotated[str | None, "the caller's directory, for servers that ask for one"] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpResourceResult:
+    """A resource as a prompt takes it; its blobs wait with this connection, for `blob/read` too."""
+
+    parts: list[PromptPart]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpPrompts:
+    server: Annotated[str, "its name in the settings"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpPromptArgument:
+    name: str
+    description: str
+    required: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpPromptRecord:
+    """A prompt that a server offers; its names and descriptions are the server's."""
+
+    name: str
+    description: str
+    arguments: list[McpPromptArgument]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpPromptPage:
+    data: list[McpPromptRecord]
+    left_out: Annotated[int, "how many more there are than one answer holds"] = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpPrompt:
+    server: Annotated[str, "its name in the settings"]
+    name: str
+    arguments: Annotated[dict[str, str] | None, "by their names"] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpPromptMessage:
+    role: Annotated[str, "`user` or `assistant`"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpPromptResult:
+    messages: list[McpPromptMessage]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigRead:
     pass
 
@@ -819,7 +1255,7 @@ class ConfigReadResult:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigWrite:
     key: Annotated[str, "a dotted name, such as `default_model`"]
-    value: Annotated[Any, "the new value; None removes the key"] = None
+    value: Annotated[Any, "the new value; None removes the key"] = field(default=None, repr=False)
     env: CallerEnv = None
     secrets: CallerSecrets = None
 
@@ -844,6 +1280,23 @@ class DaemonStatus:
     data: Annotated[str, "the data directory"]
     sqlite: Annotated[str, "the version of SQLite"]
     draining: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotifyTest:
+    send: Annotated[bool, "send one, which is about nothing"] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotifyState:
+    """Whether anybody can be notified, and with what."""
+
+    state: Annotated[
+        Literal["ready", "off", "missing", "failed"],
+        "`ready`: there is a command; `off`: the settings name none; `missing`: it is not there, "
+        "or has nobody to show anything; `failed`: it was run, and went wrong",
+    ]
+    text: Annotated[str, "the command, or what is wrong: a sentence"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -892,6 +1345,28 @@ class DaemonStop:
     wait_s: Annotated[float, "how long running turns may take to end by themselves"] = 20.0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpOpen:
+    """What holds for all prompts of the face; a call may name another conversation or model."""
+
+    conversation: Annotated[
+        str | None, "id, name or prefix of the one that is asked in where a call names none"
+    ] = None
+    model: Annotated[str | None, "`provider/model` or an alias"] = None
+    tools: Annotated[list[str] | None, "as in a prompt's options"] = None
+    approve: Annotated[Literal["deny", "ask", "auto"] | None, "as in a prompt's options"] = None
+    cwd: Annotated[str | None, "where tools run"] = None
+    cwd_id: Annotated[str | None, "its device and inode, `DEVICE:INODE`"] = None
+    env: CallerEnv = None
+    secrets: CallerSecrets = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpSend:
+    bytes: Annotated[bytes, "the next piece of a line of JSON-RPC, without the line's end"]
+    more: Annotated[bool, "the line goes on in the next one"] = False
+
+
 class Method(NamedTuple):
     """One method: the shapes of its parameters and result, and what it does."""
 
@@ -909,7 +1384,7 @@ METHODS: dict[str, Method] = {
     "turn/start": Method(
         TurnStart,
         TurnStartResult,
-        "Accept a prompt. The answer means that it is stored and will get exactly one turn.",
+        "Accept a prompt. The answer means that it is stored, and gets or has joined one turn.",
     ),
     "turn/interrupt": Method(
         TurnRef, TurnState, "Stop a running turn; what it said so far is kept."
@@ -992,6 +1467,18 @@ METHODS: dict[str, Method] = {
         BackupList, BackupPage, "List copies of the database: they hold what was deleted since."
     ),
     "backup/remove": Method(BackupRef, Done, "Remove a copy of the database."),
+    "snapshot/list": Method(
+        SnapshotList, SnapshotPage, "List the snapshots of a conversation, and how they differ."
+    ),
+    "snapshot/diff": Method(
+        SnapshotRef, SnapshotDiff, "Show what putting a snapshot back would change."
+    ),
+    "snapshot/restore": Method(
+        SnapshotRef,
+        SnapshotRestored,
+        "Put a snapshot back. What was there before becomes one, too. Refused while a turn of its "
+        "conversation is at work.",
+    ),
     "blob/put": Method(BlobPut, BlobPutResult, "Send a chunk of content too large for a message."),
     "blob/read": Method(BlobRead, BlobReadResult, "Read a chunk of such content."),
     "job/list": Method(JobList, JobPage, "List background jobs, the newest first."),
@@ -1011,8 +1498,52 @@ METHODS: dict[str, Method] = {
     "job/stats": Method(
         Empty, JobStats, "Count background jobs, and what was done since the daemon started."
     ),
+    "schedule/add": Method(
+        ScheduleAdd,
+        ScheduleRecord,
+        "Have the daemon send a prompt at certain times, with its own keys: none is stored.",
+    ),
+    "schedule/list": Method(Empty, SchedulePage, "List schedules, the oldest first."),
+    "schedule/read": Method(ScheduleRef, ScheduleRecord, "Read one, with what it did lately."),
+    "schedule/run": Method(
+        ScheduleRun, TurnStartResult, "Send its prompt now, whether it is paused or not."
+    ),
+    "schedule/pause": Method(ScheduleRef, ScheduleRecord, "Send nothing until it is resumed."),
+    "schedule/resume": Method(
+        ScheduleRef, ScheduleRecord, "Go on with its next time; a pause passes times over."
+    ),
+    "schedule/remove": Method(
+        ScheduleRef, ScheduleRecord, "Forget it; what it has sent stays. Answers with what it was."
+    ),
     "model/list": Method(ModelList, ModelPage, "List the models of every provider at hand."),
     "model/refresh": Method(ModelList, ModelPage, "The same, asking the providers anew."),
+    "tool/list": Method(
+        ToolList, ToolPage, "List the tools, what the settings say of each, and the confinement."
+    ),
+    "mcp/resources": Method(
+        McpResources, McpResourcePage, "List what a server of tools offers to read."
+    ),
+    "mcp/resource": Method(McpResource, McpResourceResult, "Read what such a server offers."),
+    "mcp/prompts": Method(McpPrompts, McpPromptPage, "List the prompts of such a server."),
+    "mcp/prompt": Method(McpPrompt, McpPromptResult, "Have one of them filled in."),
+    "mcp/list": Method(
+        Empty, McpPage, "List the configured servers of tools, as they are; none is started."
+    ),
+    "mcp/test": Method(
+        McpRef,
+        McpTestResult,
+        "Start a server, or ask it for its tools anew if it runs, and say how it is; if it does "
+        "not answer it is started anew. That takes as long as its settings let it; one that fails "
+        "is an answer, too.",
+    ),
+    "mcp/logs": Method(McpRef, McpLogs, "Read what a server wrote to its standard error."),
+    "mcp/login": Method(
+        McpRef, AuthLoginResult, "Begin to sign in at a server; `auth/wait` sees it through."
+    ),
+    "mcp/logout": Method(McpRef, McpSignedOut, "Forget the sign-in at a server."),
+    "notify/test": Method(
+        NotifyTest, NotifyState, "Say with what notifications are sent, and send one to see it."
+    ),
     "usage/read": Method(UsageRead, UsagePage, "Add up the tokens that answers took, and cost."),
     "auth/status": Method(
         AuthStatus, AuthPage, "Say where each provider's credential comes from, never what it is."
@@ -1021,6 +1552,15 @@ METHODS: dict[str, Method] = {
     "auth/logout": Method(AuthRef, AuthChanged, "Forget a provider's kept key or sign-in."),
     "auth/login": Method(AuthLogin, AuthLoginResult, "Begin to sign in at a provider."),
     "auth/wait": Method(AuthWait, AuthWaitResult, "Wait for a sign-in's end."),
+    "mcp/open": Method(
+        McpOpen, Done, "Make this connection a server of MCP: the daemon as tools for a program."
+    ),
+    "mcp/send": Method(
+        McpSend,
+        Done,
+        "Say a line to it, or a piece of one; send the next when this is answered.",
+    ),
+    "mcp/close": Method(Empty, Done, "End it; turns that were asked for by it go on."),
     "config/read": Method(ConfigRead, ConfigReadResult, "Read the settings that are in force."),
     "config/write": Method(ConfigWrite, ConfigReadResult, "Change one setting in the file."),
     "daemon/status": Method(Empty, DaemonStatus, "How the daemon is."),
@@ -1084,7 +1624,9 @@ class ProgressNotification:
 
     conversation_id: str
     turn_id: str
-    kind: Literal["model_chosen", "model_loading", "retrying", "waiting", "warning", "overflow"]
+    kind: Literal[
+        "model_chosen", "model_loading", "retrying", "waiting", "warning", "overflow", "tool"
+    ]
     text: str
 
 
@@ -1097,6 +1639,33 @@ class CompactionNotification:
     text: str
     tokens_before: Annotated[int | None, "of the next request, about"] = None
     tokens_after: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttachedNotification:
+    """Who follows the conversation now, you among them; for those who said `attached` in `hello`.
+
+    It comes when you have subscribed, and whenever someone comes or leaves.
+    """
+
+    conversation_id: str
+    attached: Annotated[int, "how many connections follow it"]
+    clients: Annotated[list[AttachedClient], "the first 8 of them, as they came"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpMessageNotification:
+    """A piece of a line that the face says; write the line when it is whole."""
+
+    bytes: bytes
+    more: Annotated[bool, "the line goes on in the next one"] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpClosedNotification:
+    """The face has ended by itself; a sentence for people."""
+
+    message: str
 
 
 class Notification(NamedTuple):
@@ -1113,4 +1682,7 @@ NOTIFICATIONS: dict[str, Notification] = {
     "turn_unsaved": Notification(TurnUnsavedNotification, "A turn ended and could not be stored."),
     "progress": Notification(ProgressNotification, "A turn waits for something, or chose it."),
     "compaction": Notification(CompactionNotification, "A compaction has begun, or ended."),
+    "attached": Notification(AttachedNotification, "Someone has come, or left."),
+    "mcp/message": Notification(McpMessageNotification, "The connection's face says a line."),
+    "mcp/closed": Notification(McpClosedNotification, "The connection's face has ended."),
 }

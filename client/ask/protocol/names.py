@@ -38,6 +38,9 @@ KEY_NAMES: tuple[str, ...] = (
 )
 """Keys of providers."""
 
+KEYED_ADDRESSES: tuple[str, ...] = ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL")
+"""Of `CALLER_ENVIRONMENT`: without the caller's key beside them they mean nothing."""
+
 PROXY_NAMES: tuple[str, ...] = (
     "HTTPS_PROXY",
     "https_proxy",

@@ -11,13 +11,15 @@ from itertools import groupby
 from typing import Any
 
 from askd.core.conversation import Conversation
+from askd.core.framing import frame_text
 from askd.core.items import Blob, Item, Part, Text
 from askd.core.pairs import Fault, heal
 from askd.core.sight import find_sight
 from askd.core.tokens import Size, measure_request
 
 STDIN = "stdin"
-"""The name of an attachment that came through standard input."""
+"""The name of an attachment that came through standard input, and the tag around it."""
+FILE = "file"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +68,8 @@ def render_parts(parts: tuple[Part, ...]) -> str:
         if name is None:
             words.append(text)
         else:
-            attachments.append(_frame(name, text))
+            path = None if name == STDIN else name
+            attachments.append(frame_text(STDIN if path is None else FILE, text, path=path))
     spoken = "".join(words)
     return "\n\n".join([*attachments, spoken] if spoken else attachments)
 
@@ -77,21 +80,3 @@ def _text_of(part: Part) -> str:
             return text
         case Blob(bytes=size, media_type=media_type):
             return f"[{media_type}, {size} bytes, not shown]"
-
-
-def _frame(name: str, text: str) -> str:
-    tag = "stdin" if name == STDIN else "file"
-    # Content that holds the closing tag could end its own frame and pose as the words.
-    while f"</{tag}>" in text:
-        tag += "_"
-    opening = tag if name == STDIN else f'{tag} path="{_quote(name)}"'
-    ending = "" if text.endswith("\n") else "\n"
-    return f"<{opening}>\n{text}{ending}</{tag}>"
-
-
-def _quote(name: str) -> str:
-    """A path inside an attribute: no quote, angle bracket or line end can leave it."""
-    safe = "".join(c if c.isprintable() else "?" for c in name)
-    return (
-        safe.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;").replace(">", "&gt;")
-    )

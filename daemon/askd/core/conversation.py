@@ -15,10 +15,12 @@ from askd.core.events import (
     CompletionFinished,
     ConversationCreated,
     Event,
+    InstructionsChanged,
     ItemAdded,
     ItemPinned,
     ItemUnpinned,
     PromptAccepted,
+    PromptSteered,
     PromptWithdrawn,
     QuestionAnswered,
     QuestionAsked,
@@ -31,18 +33,12 @@ from askd.core.events import (
     Unreadable,
     ViewChanged,
 )
+from askd.core.instructions import InstructionFile
 from askd.core.items import AssistantMessage, Notice, ToolOutput, UserMessage
 from askd.core.outcome import Stop, Usage
+from askd.core.standing import Settings, change_settings
 from askd.core.uncertainty import find_doubtful, may_accept
 from askd.core.view import View, Views
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What holds for the conversation's turns unless a turn says otherwise."""
-
-    model: str | None = None
-    system: str | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -56,8 +52,9 @@ class TurnRecord:
         completions: the highest number of a completion that left anything in the log.
         stop: why completion `stopped` ended; None: none of the turn's ended by itself.
         usage: of all finished completions; None: no provider said.
-        last: the turn's latest event.
+        last: the turn's latest event; a message that waits to join it is none.
         started_at: when its last attempt started, unix seconds.
+        steered: the prompts that were accepted into it while it ran.
         questions, answers: what it asked a person and was told, by the question's id.
         in_doubt: a record that cannot be read may have been one of its own.
     """
@@ -76,9 +73,16 @@ class TurnRecord:
     withdrawn: bool = False
     last: Body | None = None
     started_at: float = 0.0
+    steered: list[PromptSteered] = field(default_factory=list)
     questions: dict[str, QuestionAsked] = field(default_factory=dict)
     answers: dict[str, QuestionAnswered] = field(default_factory=dict)
     in_doubt: bool = False
+
+    @property
+    def waiting(self) -> list[UserMessage]:
+        """The messages that were accepted into the turn and have not joined it yet, in order."""
+        joined = {added.item.id for added in self.items} if self.steered else set()
+        return [item for each in self.steered for item in each.items if item.id not in joined]
 
 
 class Conversation:
@@ -92,6 +96,7 @@ class Conversation:
         is_pinned: someone said that the conversation is one to keep.
         strays: items of no turn (notices) or of one that the log does not know.
         views: the changes of what a model may see.
+        instructions: of the project that its last turn was about, as they were read then.
         message_count: what `count_messages` finds in all of it.
         created_at, updated_at: unix seconds of the first and the last event.
     """
@@ -102,6 +107,7 @@ class Conversation:
         self.title: str | None = None
         self.forked_from: str | None = None
         self.settings = Settings()
+        self.instructions: tuple[InstructionFile, ...] = ()
         self.turns: dict[str, TurnRecord] = {}
         self.started: list[str] = []
         self.open_questions: dict[str, QuestionAsked] = {}
@@ -177,6 +183,9 @@ class Conversation:
                 self._add_item(body)
             case PromptAccepted():
                 self._accept(body, event.seq)
+            case PromptSteered(turn_id=turn_id):
+                if (record := self.turns.get(turn_id)) is not None:
+                    record.steered.append(body)
             case TurnStarted() | CompletionFinished() | PromptWithdrawn() | TurnFinished():
                 self._move_turn(body)
             case QuestionAsked() | QuestionAnswered():
@@ -187,11 +196,10 @@ class Conversation:
                 self.name = name
             case Titled(title=title):
                 self.title = title
-            case SettingsChanged(model=model, system=system):
-                self.settings = Settings(
-                    self.settings.model if model is None else model,
-                    self.settings.system if system is None else system,
-                )
+            case SettingsChanged():
+                self.settings = change_settings(self.settings, body)
+            case InstructionsChanged(files=files):
+                self.instructions = files
             case ItemPinned() | ItemUnpinned():
                 self._pin(body)
             case ViewChanged():

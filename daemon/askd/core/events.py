@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
+from askd.core.instructions import InstructionFile
 from askd.core.items import Item, Summary, ToolOutput, UserMessage
 from askd.core.outcome import Outcome, Stop, Usage
 from askd.core.records import Json, decode, encode
@@ -39,6 +40,17 @@ class SettingsChanged:
     TYPE: ClassVar[str] = "settings_changed"
     model: str | None = None
     system: str | None = None
+    tools: tuple[str, ...] | None = None
+    instructions: bool | None = None
+    """Whether its turns get those of the caller's project."""
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionsChanged:
+    """What turns get from here on as the instructions of the project; none: nothing."""
+
+    TYPE: ClassVar[str] = "instructions_changed"
+    files: tuple[InstructionFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +69,16 @@ class TurnOptions:
     """A JSON schema that the answer must fit; one that does not is asked for once more."""
     overflow: Literal["compact", "reset", "continue", "ask"] | None = None
     """What to do when a request of this turn does not fit, and nothing can safely leave it."""
+    tools: tuple[str, ...] | None = None
+    """Which tools are offered: names, patterns of names, and groups of them; empty: none."""
+    approve: Literal["deny", "ask", "auto"] | None = None
+    """What becomes of a call that needs a person's word."""
+    instructions: bool | None = None
+    """Whether the turn gets those of the caller's project; `False` takes none away for good."""
+    notify: bool | None = None
+    """Whether somebody is told elsewhere when the turn ends or asks; None: a setting says it."""
+    toolless: bool | None = None
+    """True: no tools in this turn, for whoever asks stands nowhere; nothing is remembered of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +94,22 @@ class PromptAccepted:
     env: Mapping[str, str] | None = None
     caller_credentials: bool = False
     """The caller sent its own provider keys; after a crash the turn waits for them."""
+    cwd_id: str | None = None
+    """`DEVICE:INODE` of `cwd`: tools run in that directory, and in no other of its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptSteered:
+    """A prompt that was accepted into a turn that runs, and has none of its own.
+
+    Where in the turn it is heard is told by the `item_added` of each of its items, which comes
+    when nothing of the turn runs, and before the turn's end at the latest.
+    """
+
+    TYPE: ClassVar[str] = "prompt_steered"
+    turn_id: str
+    key: str
+    items: tuple[UserMessage, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,13 +170,17 @@ class QuestionAsked:
 
 @dataclass(frozen=True, slots=True)
 class QuestionAnswered:
-    """The first answer. `by` names who: a terminal, a policy, `expiry`."""
+    """The first answer. `by` names who: a terminal, a policy, `expiry`, `closed`."""
 
     TYPE: ClassVar[str] = "question_answered"
     turn_id: str
     question_id: str
     by: str
     decision: str
+    reason: str | None = None
+    """What the person said beside the decision."""
+    content: Mapping[str, Any] | None = None
+    """With the decision `accept` of an elicitation: what was asked for."""
 
 
 HeadItem = UserMessage | Summary
@@ -250,7 +292,9 @@ Body = (
     ConversationCreated
     | Renamed
     | SettingsChanged
+    | InstructionsChanged
     | PromptAccepted
+    | PromptSteered
     | PromptWithdrawn
     | TurnStarted
     | ItemAdded

@@ -18,6 +18,7 @@ from askd.core.events import (
     ItemPinned,
     ItemUnpinned,
     PromptAccepted,
+    PromptSteered,
     QuestionAnswered,
     QuestionAsked,
     Renamed,
@@ -62,7 +63,7 @@ def _copy(body: Body) -> Body | None:
             return None
         case Unreadable():
             return None
-        case PromptAccepted():
+        case PromptAccepted() | PromptSteered():
             return replace(body, key="")
         case _:
             return body

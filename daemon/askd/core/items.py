@@ -98,8 +98,27 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
+class Copy:
+    """A file as it was before it was written. `part` None: there was none of this path.
+
+    `altered`: a secret was taken out of it since, so that it is not what it was.
+    """
+
+    path: str
+    part: Text | Blob | None = None
+    mode: int = 0o644
+    altered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A commit that holds a worktree as it was; `at` in unix seconds."""
+    """A worktree as it was before a turn first wrote in it; `at` in unix seconds.
+
+    `commit` holds it, kept by `refs/ask/ID` of that repository; empty: it was no git work tree,
+    and `copies` holds the files that were written, as they were. `paths` were there and are not in
+    it (a directory with a `/` at the end): they are left alone when it is put back. `altered`: a
+    secret was taken out of a path since.
+    """
 
     TYPE: ClassVar[str] = "snapshot"
     id: str
@@ -108,6 +127,8 @@ class Snapshot:
     base_head: str | None = None
     paths: tuple[str, ...] = ()
     at: float | None = None
+    copies: tuple[Copy, ...] = ()
+    altered: bool = False
 
 
 @dataclass(frozen=True, slots=True)

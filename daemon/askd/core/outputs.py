@@ -73,6 +73,15 @@ def can_shorten(output: ToolOutput) -> bool:
     return output.synthetic is None and any(_is_text(part) for part in output.parts)
 
 
+def count_bytes(output: ToolOutput) -> int:
+    """Bytes of an output's text, wherever it is kept; pictures do not count."""
+    return sum(
+        len(part.text.encode("utf-8", "replace")) if isinstance(part, Text) else part.bytes
+        for part in output.parts
+        if _is_text(part)
+    )
+
+
 def cut_output(output: ToolOutput, text: str, *, limit: int, count: Count) -> ToolOutput:
     """The output with its text cut in the middle, to at most about `limit` tokens.
 

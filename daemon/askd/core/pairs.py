@@ -102,6 +102,11 @@ def describe_healing(faults: Sequence[Fault], kept: int) -> str:
     return f"Sanitized message sequence: dropped {dropped} orphans, kept {kept} valid"
 
 
+def name_outputs(message: AssistantMessage) -> list[tuple[str, ToolCall]]:
+    """The message's calls, each with the id that its output has."""
+    return [(f"{message.id}.{k}", call) for k, call in enumerate(message.calls, start=1)]
+
+
 def interrupt_call(call: ToolCall, item_id: str) -> ToolOutput:
     """The output of a call that will never have one of its own."""
     return ToolOutput(
@@ -182,9 +187,9 @@ def heal(items: Sequence[Item]) -> tuple[tuple[Item, ...], list[Fault]]:
         healed.append(message)
         outputs = answers.get(index, {})
         healed.extend(outputs.values())
-        for k, call in enumerate(message.calls, start=1):
+        for item_id, call in name_outputs(message):
             if call.call_id not in outputs:
-                healed.append(interrupt_call(call, f"{message.id}.{k}"))
+                healed.append(interrupt_call(call, item_id))
                 faults.append(_call_fault("unanswered", message, call))
     return tuple(healed), faults
 

@@ -19,6 +19,8 @@ EXPIRY = "expiry"
 """Who answers a question that nobody answered in time."""
 EXPIRED = "expired"
 """That answer; no choice of a question may be called so."""
+CLOSED = "closed"
+"""Who answers an elicitation whose call has ended: nobody waits for it any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +68,35 @@ def find_answer(record: TurnRecord, kind: QuestionKind, subject: str) -> Questio
     return None if question is None else record.answers.get(question.question_id)
 
 
-def find_open(record: TurnRecord) -> QuestionAsked | None:
-    """The question that an unfinished turn waits for; the latest, if there are several."""
+def find_number(record: TurnRecord) -> int:
+    """The number of the turn's next question; its id is `TURN.qNUMBER`."""
+    return len(record.questions) + 1
+
+
+def find_all_open(record: TurnRecord) -> list[QuestionAsked]:
+    """The questions that an unfinished turn has asked, and nobody answered, the first one first."""
     if record.finished is not None:
-        return None
-    for question in reversed(record.questions.values()):
-        if question.question_id not in record.answers:
-            return question
-    return None
+        return []
+    return [each for id, each in record.questions.items() if id not in record.answers]
+
+
+def find_open(record: TurnRecord) -> QuestionAsked | None:
+    """The first of them; None: the turn waits for nobody."""
+    return next(iter(find_all_open(record)), None)
+
+
+def find_parking(record: TurnRecord) -> list[QuestionAsked]:
+    """Those of them that a turn is parked for, and comes back to when they are answered.
+
+    An elicitation is none: a call waits for it that runs, and it dies with the call.
+    """
+    return [each for each in find_all_open(record) if each.kind != "elicitation"]
+
+
+def close_elicitations(record: TurnRecord) -> list[QuestionAnswered]:
+    """What closes those that are open still, where no call runs any more."""
+    return [
+        QuestionAnswered(each.turn_id, each.question_id, CLOSED, "cancel")
+        for each in find_all_open(record)
+        if each.kind == "elicitation"
+    ]

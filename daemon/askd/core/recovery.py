@@ -10,10 +10,14 @@ from collections.abc import Iterable, Set
 from dataclasses import dataclass
 
 from askd.core import outcome
+from askd.core.approval_questions import YES
 from askd.core.conversation import Conversation, TurnRecord
 from askd.core.events import Body, ItemAdded, QuestionAnswered, QuestionAsked, TurnFinished
-from askd.core.items import AssistantMessage, Reasoning, Text, ToolOutput
+from askd.core.grants import ALWAYS
+from askd.core.items import AssistantMessage, Reasoning, Text, ToolOutput, UserMessage
 from askd.core.outcome import Outcome
+from askd.core.pairs import name_outputs
+from askd.core.questions import close_elicitations, find_parking
 from askd.core.turn import Append, Interrupted, Turn
 
 SECRETS_WAIT_S = 60.0
@@ -22,6 +26,8 @@ MAX_ATTEMPTS = 5
 """A turn that was running each time the daemon died may be why it died."""
 
 STOPPED = "The daemon stopped while this turn was running; what it had said so far is kept."
+DRAINED = "Interrupted: the daemon was stopped."
+"""What it says itself of a turn that it cannot wait for."""
 DOUBT = (
     "A record of this turn cannot be read, and with it how the turn went: it is ended and not "
     "run again; what can be read is kept."
@@ -97,13 +103,12 @@ def plan_recovery(
     for partial in partials:
         texts.setdefault(partial[0], []).append(partial)
     return [
-        _plan_turn(conversation, conversation.turns[each], texts.get(each, []), harmless_tools)
+        _plan_turn(conversation.turns[each], texts.get(each, []), harmless_tools)
         for each in conversation.unfinished
     ]
 
 
 def _plan_turn(
-    conversation: Conversation,
     record: TurnRecord,
     texts: list[PartialText],
     harmless_tools: Set[str],
@@ -114,36 +119,51 @@ def _plan_turn(
         if record.in_doubt or record.withdrawn:
             return Close(turn_id, (_end_unstarted(record),))
         return _with_secrets(record, RunIt(turn_id))
-    if isinstance(last, QuestionAsked) and _is_open(last, conversation) and not record.in_doubt:
-        return StayParked(turn_id, last)
+    # All that is asked of one answer is asked before any of its calls runs, and one answer is
+    # not enough for that where several are waited for.
+    parked = find_parking(record) if isinstance(last, QuestionAsked | QuestionAnswered) else []
+    if parked and not record.in_doubt:
+        return StayParked(turn_id, parked[0])
+    # A call that asked something in its middle is over, and what it asked with it.
+    closed = close_elicitations(record)
     partials = _join_partials(record, texts)
-    if isinstance(last, QuestionAnswered) and not partials and _was_left(last, record):
-        return _with_secrets(record, Retry(turn_id, record.attempt + 1, ()))
+    told = last if isinstance(last, QuestionAnswered) and not partials else None
+    if told is not None and _was_left(told, record, harmless_tools):
+        return _with_secrets(record, Retry(turn_id, record.attempt + 1, tuple(closed)))
     if can_repeat(record, harmless_tools):
         bodies = tuple(
             ItemAdded(turn_id, message, number, "superseded") for number, message in partials
         )
-        return _with_secrets(record, Retry(turn_id, record.attempt + 1, bodies))
+        return _with_secrets(record, Retry(turn_id, record.attempt + 1, (*closed, *bodies)))
     kept = [ItemAdded(turn_id, message, number, "interrupted") for number, message in partials]
-    *outputs, end = _end_turn(record)
-    # Outputs first: nothing may stand between a call and its own.
-    return Close(turn_id, (*outputs, *kept, end))
+    *rest, end = _end_turn(record)
+    # Outputs first: nothing may stand between a call and its own. What was said to what was
+    # being answered, and has not joined yet, comes after that.
+    outputs = [each for each in rest if not _is_said(each)]
+    said = [each for each in rest if _is_said(each)]
+    return Close(turn_id, (*closed, *outputs, *kept, *said, end))
 
 
-def _is_open(question: QuestionAsked, conversation: Conversation) -> bool:
-    return question.question_id in conversation.open_questions
-
-
-def _was_left(answer: QuestionAnswered, record: TurnRecord) -> bool:
+def _was_left(answer: QuestionAnswered, record: TurnRecord, harmless_tools: Set[str]) -> bool:
     """Whether the turn had come to nothing since it was told what a person wants.
 
-    Answered while nobody ran it, or so shortly before the end that nothing was said yet. Where
-    a call waited for the answer, it may have begun: only between completions nothing had. It is
-    another attempt all the same, or what kills the daemon here would do so for ever.
+    Answered while nobody ran it, or so shortly before the end that nothing was said yet. A call
+    that was allowed may have begun by then; where each was refused, or changes nothing, and
+    between completions nothing had. It is another attempt all the same, or what kills the
+    daemon here would do so for ever.
     """
     asked = record.questions.get(answer.question_id)
-    can_go_on = asked is not None and asked.kind == "overflow" and not record.in_doubt
-    return can_go_on and record.attempt < MAX_ATTEMPTS
+    if asked is None or record.in_doubt or record.attempt >= MAX_ATTEMPTS:
+        return False
+    match asked.kind:
+        case "overflow":
+            return True
+        case "approval":
+            calls = _find_last_calls(record)
+            refused = _find_refused(record)
+            return all(id in refused or name in harmless_tools for id, name in calls.items())
+        case _:
+            return False
 
 
 def _with_secrets(record: TurnRecord, plan: RunIt | Retry) -> Plan:
@@ -169,12 +189,35 @@ def can_repeat(record: TurnRecord, harmless_tools: Set[str]) -> bool:
         for item in items
         if isinstance(item, ToolOutput) and item.synthetic in ("denied", "unknown_tool")
     }
+    refused = _find_refused(record)
     return all(
-        call.name in harmless_tools or call.call_id in never_ran
+        call.name in harmless_tools or call.call_id in never_ran or item_id in refused
         for item in items
         if isinstance(item, AssistantMessage)
-        for call in item.calls
+        for item_id, call in name_outputs(item)
     )
+
+
+def _find_refused(record: TurnRecord) -> set[str]:
+    """Calls that never ran, for they were asked about and nobody allowed them: their items."""
+    asked = {
+        str(question.detail.get("subject")): False
+        for question in record.questions.values()
+        if question.kind == "approval"
+    }
+    for question_id, answer in record.answers.items():
+        question = record.questions.get(question_id)
+        if question is not None and answer.decision in (YES, ALWAYS):
+            asked[str(question.detail.get("subject"))] = True
+    return {subject for subject, allowed in asked.items() if not allowed}
+
+
+def _find_last_calls(record: TurnRecord) -> dict[str, str]:
+    """The tools that the turn's last answer calls, by the ids of their outputs."""
+    for added in reversed(record.items):
+        if isinstance(added.item, AssistantMessage) and added.status != "superseded":
+            return {id: call.name for id, call in name_outputs(added.item)}
+    return {}
 
 
 def _end_turn(record: TurnRecord) -> list[Body]:
@@ -183,6 +226,17 @@ def _end_turn(record: TurnRecord) -> list[Body]:
         Interrupted(outcome.FAILED, "interrupted", DOUBT if record.in_doubt else STOPPED)
     )
     return [command.body for command in commands if isinstance(command, Append)]
+
+
+def _is_said(body: Body) -> bool:
+    """Whether it is a message of a person that joins the turn."""
+    return isinstance(body, ItemAdded) and isinstance(body.item, UserMessage)
+
+
+def is_by_person(end: TurnFinished) -> bool:
+    """Whether a person stopped the turn: a time limit, a full disk and a crash are no person."""
+    is_stopped = end.outcome == "interrupted" and end.code == outcome.FAILED
+    return is_stopped and end.message not in (STOPPED, DOUBT)
 
 
 def _end_unstarted(record: TurnRecord) -> TurnFinished:

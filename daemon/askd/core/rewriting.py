@@ -22,7 +22,7 @@ from askd.core.events import (
     decode_body,
     encode_body,
 )
-from askd.core.items import Blob, ToolCall, ToolOutput
+from askd.core.items import Blob, Copy, Snapshot, ToolCall, ToolOutput
 from askd.core.records import Json, type_hints
 
 Change = Callable[[str], str]
@@ -203,7 +203,14 @@ def _by_dataclass(shape: type, data: dict[str, Json], rewrite: Rewrite) -> dict[
             changed[key] = rewrite_free(value, rewrite)
     if shape is Blob and data.get("sha256") in rewrite.blobs:
         changed["sha256"], changed["bytes"] = rewrite.blobs[data["sha256"]]
+    if shape in (Copy, Snapshot) and _is_altered(data, changed):
+        changed["altered"] = True  # it may not be put back: it was something else
     return changed
+
+
+def _is_altered(data: Mapping[str, Json], changed: Mapping[str, Json]) -> bool:
+    """Whether more has changed than what the copies say of themselves."""
+    return any(data[key] != changed[key] for key in data if key != "copies")
 
 
 def _find_change(shape: type, key: str, rewrite: Rewrite) -> Change | None:

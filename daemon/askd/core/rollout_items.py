@@ -74,12 +74,16 @@ def encode_item(item: Item, contents: Contents) -> list[dict[str, Json]]:
             plain = all(each["type"] == "input_text" for each in said)
             output = "".join(each["text"] for each in said) if plain else said
             return [{"type": "function_call_output", "call_id": call_id, "output": output}]
+        case Snapshot(commit=""):
+            return []  # copies have no form of theirs
         case Snapshot(commit=commit, base_head=parent, paths=paths):
             ghost = {
                 "id": commit,
                 "parent": parent,
-                "preexisting_untracked_files": list(paths),
-                "preexisting_untracked_dirs": [],
+                "preexisting_untracked_files": [each for each in paths if not each.endswith("/")],
+                "preexisting_untracked_dirs": [
+                    each.rstrip("/") for each in paths if each.endswith("/")
+                ],
             }
             return [{"type": "ghost_snapshot", "ghost_commit": ghost}]
         case Unknown(raw={"type": str(kind), "item": dict(theirs)}) if kind == FOREIGN_TYPE:
@@ -247,17 +251,22 @@ def read_snapshot(item: dict[str, Json], *, worktree: str, at: float) -> Snapsho
     commit = as_text(ghost.get("id")) if isinstance(ghost, dict) else ""
     if not isinstance(ghost, dict) or not commit:
         return None
-    paths = ghost.get("preexisting_untracked_files")
+    files = _as_texts(ghost.get("preexisting_untracked_files"))
+    folders = [
+        f"{each.rstrip('/')}/" for each in _as_texts(ghost.get("preexisting_untracked_dirs"))
+    ]
     return Snapshot(
         id="",
         worktree=worktree,
         commit=commit,
         base_head=as_text(ghost.get("parent")) or None,
-        paths=tuple(each for each in paths if isinstance(each, str))
-        if isinstance(paths, list)
-        else (),
+        paths=(*files, *folders),
         at=at,
     )
+
+
+def _as_texts(value: Json) -> list[str]:
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
 
 
 def keep_foreign(item: dict[str, Json]) -> Unknown:

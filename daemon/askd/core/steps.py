@@ -6,6 +6,7 @@ machine between them is `askd.core.turn`, which hands all of these names on.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from askd.core.events import Body
 from askd.core.items import AssistantMessage, ToolCall, ToolOutput, UserMessage
@@ -69,11 +70,15 @@ class ToolReturned:
 
 @dataclass(frozen=True, slots=True)
 class Interrupted:
-    """Someone or something ends the turn: a person, a time limit, the daemon's stop."""
+    """Someone or something ends the turn: a person, a time limit, the daemon's stop.
+
+    `outcome` is `failed` where the turn itself could not go on.
+    """
 
     code: int
     reason: str
     message: str
+    outcome: Literal["interrupted", "failed"] = "interrupted"
 
 
 @dataclass(frozen=True, slots=True)

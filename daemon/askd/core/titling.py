@@ -23,7 +23,7 @@ QUOTES = "\"'`“”„‘’‚«»‹›*_#"
 
 def title_from(text: str) -> str:
     """The first words of `text`, at most 50 characters, cut between words if it can be."""
-    return _shorten(_flatten(text.lstrip()[:SCANNED_CHARACTERS])) or UNTITLED
+    return _shorten(flatten(text.lstrip()[:SCANNED_CHARACTERS])) or UNTITLED
 
 
 def clean_title(proposal: str) -> str:
@@ -34,7 +34,7 @@ def clean_title(proposal: str) -> str:
     """
     answer = proposal.rpartition("</think>")[2].lstrip()[:SCANNED_CHARACTERS]
     for line in answer.splitlines():
-        title = _flatten(line).strip(QUOTES + " ")
+        title = flatten(line).strip(QUOTES + " ")
         if title[:6].casefold() == "title:":
             title = title[6:].strip(QUOTES + " ")
         if not title.endswith("..."):
@@ -55,8 +55,8 @@ SEQUENCE = re.compile(
 """What a terminal would obey, whole (ECMA-48): without its escape the rest would be words."""
 
 
-def _flatten(text: str) -> str:
-    """One line: white space is one space, control and other invisible characters are gone."""
+def flatten(text: str) -> str:
+    """A text as one line: white space is one space, what is invisible or obeyed is gone."""
     return " ".join("".join(_visible(character) for character in SEQUENCE.sub("", text)).split())
 
 

@@ -38,7 +38,8 @@ What is decided here and could have been decided otherwise:
   the turn still ends as interrupted: that is what the person asked for.
 - Call ids are made unique in the turn (`id#2`, `call_3`), for models repeat them.
 - A message that steers waits until nothing runs; if the turn ends before, it is
-  appended before the end: it was said, and the next turn should see it.
+  appended before the end: it was said, and the next turn should see it. It joins once,
+  whether it was heard of from the log, from a person, or from both.
 - After an answer that pauses the model is asked at once to go on, unless it said nothing:
   the same request would bring the same answer.
 - An answer that is objected to is kept, the objection follows as a user's message, and
@@ -52,14 +53,15 @@ between them all the same is understood by `rebuild`: an objection comes before 
 """
 
 from dataclasses import replace
-from typing import Literal, NamedTuple, assert_never
+from typing import Literal, assert_never
 
 from askd.core import answers, outcome
 from askd.core.conversation import TurnRecord, add_usage
 from askd.core.events import CompletionFinished, ItemAdded, TurnFinished, TurnStarted
 from askd.core.items import AssistantMessage, ToolCall, ToolOutput, UserMessage
+from askd.core.open_calls import OpenCalls
 from askd.core.outcome import End, Stop, Usage, judge_stop
-from askd.core.pairs import interrupt_call, is_whole, rename_calls
+from askd.core.pairs import is_whole
 from askd.core.steps import (
     Append,
     CallModel,
@@ -112,15 +114,6 @@ class TurnIsOver(RuntimeError):
     """A turn was fed after its end, or started while it ran: a programming error."""
 
 
-class _Open(NamedTuple):
-    """A call without an output. `runs`: a tool may be started for it, or has been."""
-
-    call: ToolCall
-    item_id: str
-    completion: int
-    runs: bool
-
-
 class Turn:
     """One turn. `T.n` is the id of completion n's message, `T.n.k` of its k-th call's output.
 
@@ -137,9 +130,9 @@ class Turn:
         self._asking = False
         self._cancelled = False  # the running completion has been told to stop
         self._completion = 0
-        self._open: dict[str, _Open] = {}
-        self._call_ids: set[str] = set()
+        self._calls = OpenCalls(turn_id)
         self._steered: list[UserMessage] = []
+        self._heard: set[str] = set()  # the ids of all that steered, those that joined too
         self._objected = False  # the model has been asked once more
         self._answer: End | None = None  # how the turn ends if nobody says anything more
         self._end: End | None = None  # how it ends, whatever is said
@@ -159,22 +152,25 @@ class Turn:
         for added in record.items:
             item, last = added.item, added.completion == record.stopped
             if isinstance(item, AssistantMessage):
-                turn._call_ids.update(call.call_id for call in item.calls)
+                turn._calls.note_names(item)
                 if added.status == "superseded":
                     continue
                 runs = added.status == "complete" and not (
                     last and record.stop in answers.CUT_SHORT
                 )
-                turn._open_calls(item, added.completion or 0, runs=runs)
+                turn._calls.add(item, added.completion or 0, runs=runs)
                 wants = last and runs and (bool(item.calls) or answers.is_paused(item, record.stop))
                 said, steered = last, False
             elif isinstance(item, ToolOutput):
-                turn._open.pop(item.call_id, None)
+                turn._calls.answer(item)
             elif isinstance(item, UserMessage):
                 steered = True
                 turn._objected = turn._objected or answers.is_objection(item)
+                turn._heard.add(item.id)
         if record.stop and record.stopped == record.completions and not (wants or steered):
             turn._answer = judge_stop(record.stop, is_empty=not said)
+        for message in record.waiting:
+            turn._note_steering(message)
         return turn
 
     @property
@@ -190,13 +186,13 @@ class Turn:
 
     @property
     def is_answered(self) -> bool:
-        """Whether the last answer is whole and asks for nothing more: only the end is missing."""
-        return self._answer is not None
+        """Whether the last answer is whole and nobody wants more: only the end is missing."""
+        return self._answer is not None and not self._steered
 
     @property
     def open_calls(self) -> tuple[ToolCall, ...]:
         """The calls that have no output yet."""
-        return tuple(each.call for each in self._open.values())
+        return tuple(each.call for each in self._calls)
 
     def feed(self, input: Input) -> list[Command]:
         """What to do now that this has happened; raise `TurnIsOver` after `Finish`."""
@@ -213,11 +209,10 @@ class Turn:
                 return self._hear(input)
             case ToolReturned(output=output):
                 return self._take(output)
-            case Interrupted(code=code, reason=reason, message=message):
-                return self._interrupt(End("interrupted", code, reason, message))
+            case Interrupted(code=code, reason=reason, message=message, outcome=outcome):
+                return self._interrupt(End(outcome, code, reason, message))
             case Steered(message=message):
-                self._steered.append(message)
-                return self._cancel()
+                return self._cancel() if self._note_steering(message) else []
         assert_never(input)
 
     def _go_live(self) -> None:
@@ -252,7 +247,7 @@ class Turn:
 
     def _judge(self, ended: CompletionEnded, *, said_nothing: bool) -> list[Command]:
         """Decide how the turn ends with this answer, or what to tell the model instead."""
-        runs = any(each.runs for each in self._open.values())
+        runs = any(each.runs for each in self._calls)
         if runs or answers.is_paused(ended.message, ended.stop):
             return []
         heard_otherwise = self._end is not None or bool(self._steered)
@@ -268,11 +263,11 @@ class Turn:
         return []
 
     def _take(self, output: ToolOutput) -> list[Command]:
-        each = self._open.get(output.call_id)
-        if each is None:
+        answered = self._calls.answer(output)
+        if answered is None:
             return []
-        commands = [self._close(each, replace(output, id=each.item_id))]
-        if self._live and not self._open:
+        commands: list[Command] = [Append(answered)]
+        if self._live and not self._calls:
             commands += self._go_on()
         return commands
 
@@ -280,10 +275,19 @@ class Turn:
         if self._end is not None:
             return []
         # What a rebuilt turn has been answered cannot be interrupted any more.
-        self._end = end if self._live or self._answer is None else self._answer
+        is_over = self._answer is not None and not (self._live or self._steered)
+        self._end = self._answer if is_over else end
         if not self._live:
             return self._go_on()
         return self._cancel() if self._asking else [StopTools()]
+
+    def _note_steering(self, message: UserMessage) -> bool:
+        """Let it join when nothing runs; whether it is news."""
+        if message.id in self._heard:
+            return False
+        self._heard.add(message.id)
+        self._steered.append(message)
+        return True
 
     def _cancel(self) -> list[Command]:
         if not self._asking or self._cancelled:
@@ -293,15 +297,12 @@ class Turn:
 
     def _go_on(self) -> list[Command]:
         """Nothing runs: close what never will, then take the next step."""
-        commands: list[Command] = [
-            self._close(each, interrupt_call(each.call, each.item_id))
-            for each in list(self._open.values())
-            if self._end is not None or not each.runs
-        ]
+        closed = self._calls.interrupt(those_that_run=self._end is not None)
+        commands: list[Command] = [Append(each) for each in closed]
         if self._end is not None:
             return commands + self._finish(self._end)
-        if self._open:
-            return commands + [RunTool(each.call, each.item_id) for each in self._open.values()]
+        if self._calls:
+            return commands + [RunTool(each.call, each.item_id) for each in self._calls]
         if not self._steered and self._answer is not None:
             return commands + self._finish(self._answer)
         return commands + self._join_steered() + self._ask()
@@ -331,19 +332,11 @@ class Turn:
             return []
         is_whole_answer = stop is not None and stop not in answers.CUT_SHORT
         calls = tuple(call for call in message.calls if is_whole_answer or is_whole(call))
-        calls = rename_calls(calls, self._call_ids)
+        calls = self._calls.rename(calls)
         item = replace(message, id=f"{self.turn_id}.{self._completion}", calls=calls)
         if answers.is_empty(item):
             return []
-        self._call_ids.update(call.call_id for call in calls)
-        self._open_calls(item, self._completion, runs=is_whole_answer and not self._cancelled)
+        runs = is_whole_answer and not self._cancelled
+        self._calls.add(item, self._completion, runs=runs)
         status: Literal["complete", "interrupted"] = "interrupted" if stop is None else "complete"
         return [Append(ItemAdded(self.turn_id, item, self._completion, status))]
-
-    def _open_calls(self, message: AssistantMessage, completion: int, *, runs: bool) -> None:
-        for k, call in enumerate(message.calls, start=1):
-            self._open[call.call_id] = _Open(call, f"{message.id}.{k}", completion, runs)
-
-    def _close(self, each: _Open, output: ToolOutput) -> Command:
-        del self._open[each.call.call_id]
-        return Append(ItemAdded(self.turn_id, output, each.completion))

@@ -9,10 +9,12 @@ from collections.abc import Iterable
 from askd.core.events import (
     CompletionFinished,
     ConversationCreated,
+    InstructionsChanged,
     ItemAdded,
     ItemPinned,
     ItemUnpinned,
     PromptAccepted,
+    PromptSteered,
     QuestionAnswered,
     QuestionAsked,
     Renamed,
@@ -30,6 +32,7 @@ OF_NO_TURN = frozenset(
         Renamed,
         Titled,
         SettingsChanged,
+        InstructionsChanged,
         ViewChanged,
         ItemPinned,
         ItemUnpinned,
@@ -37,7 +40,8 @@ OF_NO_TURN = frozenset(
     )
 )
 OF_A_RUNNING_TURN = frozenset(
-    each.TYPE for each in (ItemAdded, CompletionFinished, QuestionAsked, QuestionAnswered)
+    each.TYPE
+    for each in (ItemAdded, CompletionFinished, QuestionAsked, QuestionAnswered, PromptSteered)
 )
 
 

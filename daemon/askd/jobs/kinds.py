@@ -9,10 +9,13 @@ from collections.abc import Mapping
 from askd.core.conversation import Conversation
 from askd.jobs.base import Kind
 from askd.jobs.compact import CompactJob
+from askd.jobs.notifier import LIMIT_S
+from askd.jobs.notify import NotifyJob, Send, send_nowhere
 from askd.jobs.prune import PruneJob
 from askd.jobs.title import TitleJob
 from askd.sessions.chores import RETRY_S
 from askd.sessions.compaction import TIME_LIMIT_S
+from askd.sessions.notifying import NOTIFY_KIND
 from askd.sessions.registry import Sessions
 
 TITLE_TIMEOUT_S = 30.0
@@ -23,10 +26,12 @@ COMPACT_LIMIT = 4
 """They wait for models, and each has a conversation of its own."""
 PRUNE_TIMEOUT_S = 60.0
 """It asks no model; it may have to read a conversation."""
+NOTIFY_TIMEOUT_S = LIMIT_S + 20.0
+"""The command keeps its own time; so much longer, to read a conversation and to end a child."""
 
 
-def make_kinds(sessions: Sessions) -> Mapping[str, Kind]:
-    """The kinds by name, as they appear in the rows of jobs."""
+def make_kinds(sessions: Sessions, send: Send = send_nowhere) -> Mapping[str, Kind]:
+    """The kinds by name, as they appear in the rows of jobs; `send` notifies people."""
 
     def find_live(conversation_id: str) -> Conversation | None:
         session = sessions.find_live(conversation_id)
@@ -47,4 +52,8 @@ def make_kinds(sessions: Sessions) -> Mapping[str, Kind]:
             delays_s=(RETRY_S,),
         ),
         "prune": Kind(run=PruneJob(sessions).run, timeout_s=PRUNE_TIMEOUT_S),
+        NOTIFY_KIND: Kind(
+            run=NotifyJob(find_live=find_live, store=sessions.reader, send=send).run,
+            timeout_s=NOTIFY_TIMEOUT_S,
+        ),
     }

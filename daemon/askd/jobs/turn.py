@@ -13,7 +13,8 @@ from askd.core.events import PromptAccepted
 from askd.errors import NotFound
 from askd.jobs.desk import Steering
 from askd.providers.base import Caller
-from askd.sessions.admission import Admission, Prompt
+from askd.sessions.admission import Admission
+from askd.sessions.prompts import Prompt
 from askd.sessions.registry import Sessions
 from askd.sessions.targets import Target
 from askd.store.jobs.queries import JobRow
@@ -75,6 +76,7 @@ class TurnOrders:
                 blobs=await self._read_blobs(record.prompt),
                 options=record.prompt.options,
                 cwd=record.prompt.cwd,
+                cwd_id=record.prompt.cwd_id,
                 env={**(record.prompt.env or {}), **caller.env},
                 secrets=caller.secrets,
             )

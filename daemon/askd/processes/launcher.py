@@ -1,16 +1,16 @@
 """Starts one command in a session of its own, and ends all of it when the daemon is gone.
 
-A program, run by path (`python -I -S launcher.py FD`), standard library only: it
-starts in a few milliseconds and imports nothing of ours. FD is a socket to the
-daemon. It reads one JSON line there, `{argv, env, cwd, rlimits}`, answers
-`{"pid": N}` when the command runs (or `{"error": "sentence"}`), and
-`{"status": N}` when it has ended: negative for a signal, as `subprocess` has it.
-Its own standard streams become the command's. When the socket closes, whatever
-the reason, the command's process group gets SIGTERM and, 2 seconds later, SIGKILL.
+A program, run by path (`python -I -S launcher.py FD`), standard library and this room
+only: it starts in a few milliseconds. FD is a socket to the daemon. It reads one JSON
+line there, the fields of a `supervise.Command`, answers `{"pid": N}` when the command
+runs (or `{"error": "sentence"}`), and `{"status": N}` when it has ended: negative for a
+signal, as `subprocess` has it. Its own standard streams become the command's. When the
+command has ended, or the socket closes, whatever the reason, all that descends from the
+command gets SIGTERM and, after a grace, SIGKILL; also what left its session or its
+parents, for it becomes a child of this program, and not of init.
 
 Not PR_SET_PDEATHSIG: it fires when the *thread* that started the child ends, and
-the daemon's threads come and go. A command that leaves its process group
-escapes; a sandbox, not this program, is the answer to that.
+the daemon's threads come and go.
 """
 
 import contextlib
@@ -22,24 +22,59 @@ import signal
 import sys
 import time
 
-GRACE_S = 2.0
-"""From SIGTERM to SIGKILL."""
+sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
-POLL_S = 0.01
-"""Between two looks at a group that was told to end: most are gone at the first."""
+from askd.processes import descendants
+
+TYPE_CHECKING = False  # what mypy believes of the name; importing `typing` would cost 4 ms
+if TYPE_CHECKING:
+    from typing import Any, Protocol
+
+    class Asked(Protocol):
+        """Answers calls of a confined command that arrive on a descriptor."""
+
+        fd: int
+
+        def answer(self) -> None:
+            """Answer one."""
+            ...
+
+
+GRACE_S = 2.0
+"""From SIGTERM to SIGKILL, where nobody says."""
+
+OOM_SCORE = 500
+"""Of 1000, the more the earlier: where memory runs out, the kernel ends what eats it, and neither
+the daemon nor this program, which would have to end the rest."""
+
+COUNT_S = 0.1
+"""How often the processes of a command are counted, where there is a limit."""
+
+LOOK_S = 2.0
+"""How often they are counted one by one, whatever the machine's count says: it does not grow
+where others end while these begin."""
+
+TEMPORARY = ("/tmp", "/var/tmp")
+"""Where a directory for temporary files is made."""
 
 SPEC_LIMIT_BYTES = 1 << 20
 
 
 class Spec:
-    """What to run. `rlimits` by name without `RLIMIT_`, soft and hard alike."""
+    """What to run, as `supervise.Command` has it; limits are soft and hard alike."""
 
     def __init__(self, line: bytes) -> None:
         data = json.loads(line)
         self.argv: list[str] = data["argv"]
         self.env: dict[str, str] = data["env"]
-        self.cwd: str | None = data["cwd"]
-        self.rlimits: dict[str, int] = data["rlimits"]
+        self.cwd: str | None = data.get("cwd")
+        self.cwd_fd: int | None = data.get("cwd_fd")
+        self.rlimits: dict[str, int] = data.get("rlimits", {})
+        self.processes: int | None = data.get("processes")
+        self.confinement: dict[str, Any] | None = data.get("confinement")
+        self.wraps: bool = data.get("wraps", False)
+        self.leaves_daemons: bool = data.get("leaves_daemons", False)
+        self.grace_s: float = data.get("grace_s", GRACE_S)
 
 
 def main(control: int) -> int:
@@ -55,17 +90,33 @@ def main(control: int) -> int:
     if line is None:
         return 1
     spec = Spec(line)
+    if not spec.leaves_daemons:
+        descendants.adopt()
+    temporary = None
     try:
-        pid = _start(spec)
+        if spec.confinement is not None and spec.confinement["private_tmp"]:
+            temporary = _make_temporary(spec)
+        pid, asked = _start(spec)
     except OSError as error:
         _tell(control, error=f"{error.filename}: {error.strerror}")
+        _remove(temporary)
         return 1
     _leave_streams()
     _tell(control, pid=pid)
-    _watch(pid, control, wake)
-    # The leader is not reaped before its group is gone: the group's id cannot be taken meanwhile.
-    _end_group(pid)
+    too_many = _watch(pid, control, wake, limit=spec.processes, asked=asked)
+    if asked is not None:
+        os.close(asked.fd)  # who asks from now on is told that there is no such call
+    # The leader is not reaped before all is gone: the group's id cannot be taken meanwhile.
+    if spec.leaves_daemons:
+        descendants.end_group(pid, grace_s=spec.grace_s)
+    else:
+        descendants.end_all(
+            leader=pid,
+            grace_s=0 if too_many else spec.grace_s,
+            spared=pid if spec.wraps else None,
+        )
     _tell(control, status=os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+    _remove(temporary)
     return 0
 
 
@@ -80,9 +131,13 @@ def _read_line(control: int) -> bytes | None:
     return data
 
 
-def _start(spec: Spec) -> int:
-    """Fork and execute; raise the `OSError` that kept the command from starting."""
+def _start(spec: Spec) -> "tuple[int, Asked | None]":
+    """Fork and execute; raise the `OSError` that kept the command from starting.
+
+    Beside the process, who answers what its filter asks about, if it is confined.
+    """
     trouble, trouble_write = os.pipe()  # closes by itself when the command starts
+    handover = None if spec.confinement is None else _Handover()
     pid = os.fork()
     if pid == 0:
         place = spec.cwd or "."
@@ -90,9 +145,20 @@ def _start(spec: Spec) -> int:
             os.setsid()
             for number in (signal.SIGTERM, signal.SIGCHLD, signal.SIGPIPE):
                 signal.signal(number, signal.SIG_DFL)
+            kept = None if handover is None else handover.theirs.fileno()
+            _close_others(trouble_write, spec.cwd_fd, kept)
+            if spec.cwd_fd is None:
+                os.chdir(place)
+            else:
+                os.fchdir(spec.cwd_fd)
+                os.set_inheritable(spec.cwd_fd, spec.wraps)
+            if not spec.leaves_daemons:  # an agent for keys is the user's, and stays as it is
+                _go_first()
             for name, wanted in spec.rlimits.items():
                 _limit(getattr(resource, f"RLIMIT_{name}"), wanted)
-            os.chdir(place)
+            if handover is not None and spec.confinement is not None:
+                place = "confinement"
+                handover.confine(spec.confinement)
             place = spec.argv[0]
             os.execvpe(spec.argv[0], spec.argv, spec.env)
         except OSError as error:
@@ -100,19 +166,102 @@ def _start(spec: Spec) -> int:
         finally:
             os._exit(127)
     os.close(trouble_write)
+    asked = None
+    if handover is not None and spec.confinement is not None:
+        asked = handover.take(spec.confinement)
     said = os.read(trouble, 4096).decode()
     os.close(trouble)
     if said:
         os.waitpid(pid, 0)
         number_text, _, place = said.partition(" ")
         raise OSError(int(number_text), os.strerror(int(number_text)), place)
-    return pid
+    return pid, asked
 
 
 def _limit(kind: int, wanted: int) -> None:
     _, hard = resource.getrlimit(kind)
     value = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
     resource.setrlimit(kind, (value, value))
+
+
+def _go_first() -> None:
+    """Let the kernel choose this process, and what it starts, where memory runs out."""
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "r+b", 0) as file:
+        if int(file.read()) < OOM_SCORE:
+            file.write(b"%d" % OOM_SCORE)
+
+
+def _close_others(*kept: int | None) -> None:
+    """Nothing but the standard streams and what is kept; the latter closes with `exec`."""
+    first = 3
+    for each in sorted(each for each in kept if each is not None):
+        os.closerange(first, each)
+        first = each + 1
+    os.closerange(first, os.sysconf("SC_OPEN_MAX"))
+
+
+class _Handover:
+    """Brings from the confined child what its filter asks on; loaded for those alone."""
+
+    def __init__(self) -> None:
+        import socket
+
+        self.ours, self.theirs = socket.socketpair()
+
+    def confine(self, confinement: "dict[str, Any]") -> None:
+        """In the child: confine it, and hand the listener over."""
+        import socket
+
+        from askd.processes import enclosure
+
+        listener = enclosure.enter(confinement, ask=True)
+        socket.send_fds(self.theirs, [b"!"], [listener])
+
+    def take(self, confinement: "dict[str, Any]") -> "Asked | None":
+        """In the launcher: who answers; None if the child could not be confined."""
+        import socket
+
+        from askd.processes import metadata
+
+        self.theirs.close()
+        with self.ours:
+            _, descriptors, _, _ = socket.recv_fds(self.ours, 1, 1)
+        return (
+            metadata.Listener(
+                descriptors[0],
+                writable=confinement["writable"],
+                kept=[*confinement["read_only"], *confinement["hidden"]],
+                owner=os.geteuid(),
+            )
+            if descriptors
+            else None
+        )
+
+
+def _make_temporary(spec: Spec) -> str:
+    """A directory for the command's temporary files, and nobody else's."""
+    assert spec.confinement is not None
+    base = next(each for each in TEMPORARY if os.access(each, os.W_OK))
+    path = os.path.join(os.path.realpath(base), f"ask-{os.urandom(8).hex()}")
+    os.mkdir(path, 0o700)
+    spec.env["TMPDIR"] = path
+    spec.confinement["writable"].append(path)
+    return path
+
+
+def _remove(directory: str | None) -> None:
+    """Take a directory away with all that is in it, whatever its modes have become."""
+    if directory is None:
+        return
+    import shutil
+
+    os.chmod(directory, 0o700)
+    for top, names, _ in os.walk(directory):
+        for name in names:
+            if not os.path.islink(path := os.path.join(top, name)):
+                with contextlib.suppress(OSError):
+                    os.chmod(path, 0o700)
+    shutil.rmtree(directory, ignore_errors=True)
 
 
 def _leave_streams() -> None:
@@ -123,45 +272,27 @@ def _leave_streams() -> None:
     os.close(null)
 
 
-def _watch(pid: int, control: int, wake: int) -> None:
-    """Wait for the command's end, or for the order to end it."""
+def _watch(pid: int, control: int, wake: int, *, limit: int | None, asked: "Asked | None") -> bool:
+    """Wait for the command's end, or for the order to end it; True: it has become too many."""
+    before = descendants.count_tasks()
+    look_at = time.monotonic() + LOOK_S
+    sources = [control, wake] if asked is None else [control, wake, asked.fd]
     while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
-        ready, _, _ = select.select([control, wake], [], [])
+        ready, _, _ = select.select(sources, [], [], limit and COUNT_S)
+        if asked is not None and asked.fd in ready:
+            asked.answer()
         if wake in ready and signal.SIGTERM in os.read(wake, 64):
-            return
+            break
         if control in ready and not _read(control):
-            return
-
-
-def _end_group(group: int) -> None:
-    """Nobody in the group runs after this: asked first, then made to end."""
-    deadline = time.monotonic() + GRACE_S
-    if not _is_alive(group):
-        return
-    _signal(group, signal.SIGTERM)
-    while _is_alive(group):
-        if time.monotonic() >= deadline:
-            _signal(group, signal.SIGKILL)
-            return
-        time.sleep(POLL_S)
-
-
-def _is_alive(group: int) -> bool:
-    """Whether somebody in the group runs; a zombie does not."""
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            # A process may end between the listing and the look.
-            with contextlib.suppress(OSError), open(f"/proc/{entry}/stat", "rb") as file:
-                # The name stands in parentheses and may hold any byte.
-                state, _, its_group = file.read().rpartition(b")")[2].split()[:3]
-                if int(its_group) == group and state not in (b"Z", b"X"):
-                    return True
+            break
+        descendants.reap(pid)
+        # The whole machine is counted first: the command's own have to be looked for.
+        if limit and (descendants.count_tasks() - before > limit or time.monotonic() >= look_at):
+            if len(descendants.find(os.getpid())) > limit:
+                return True
+            before = descendants.count_tasks() - limit // 2
+            look_at = time.monotonic() + LOOK_S
     return False
-
-
-def _signal(group: int, number: int) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, number)
 
 
 def _read(control: int) -> bytes:

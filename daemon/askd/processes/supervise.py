@@ -1,7 +1,7 @@
 """Child processes under trio: each is started through the launcher and ends with its block.
 
-No zombie, no open descriptor and no member of the child's process group is left
-behind, also when the daemon is killed: the launcher then sees its socket close.
+No zombie, no open descriptor and no descendant of the child's is left behind, also
+when the daemon is killed: the launcher then sees its socket close.
 It passes on no environment but the one it is given, and puts no secret in argv:
 write those to the child's standard input.
 """
@@ -14,16 +14,18 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import trio
 
+from askd.processes.confinement import Confinement
+
 LAUNCHER = Path(__file__).with_name("launcher.py")
 
-END_S = 5.0
-"""For the launcher to end a group (its grace is 2 s) and itself; then it is killed."""
+END_S = 3.0
+"""Beyond the grace, for the launcher to kill who is left and to end itself; then it is killed."""
 
 KILL_S = 2.0
 """For killed processes to be gone; one that is stuck in the kernel is left to it."""
@@ -33,12 +35,35 @@ LINE_LIMIT_BYTES = 64 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """What to run. `rlimits`: names without `RLIMIT_`, in the kernel's units."""
+    """What to run.
+
+    Attributes:
+        cwd_fd: an open directory to run in, whatever stands at its path meanwhile; it wins
+            over `cwd`, and needs to be open only until the block is entered.
+        rlimits: names without `RLIMIT_`, in the kernel's units.
+        processes: how many it may have at a time, those of its descendants included; beyond
+            it all of them are killed. None: no limit.
+        confinement: what it is kept to by the launcher, with Landlock; None: nothing.
+        wraps: it runs something else in a sandbox, as `bwrap` does: it keeps `cwd_fd`, and what
+            it runs is asked to end before itself is.
+        leaves_daemons: what left its session on purpose may outlive it: an agent for keys.
+        grace_s: what is told to end has so long to end well before it is killed.
+    """
 
     argv: Sequence[str]
     env: Mapping[str, str] = field(repr=False)
     cwd: str | None = None
+    cwd_fd: int | None = None
     rlimits: Mapping[str, int] = field(default_factory=dict)
+    processes: int | None = None
+    confinement: Confinement | None = None
+    wraps: bool = False
+    leaves_daemons: bool = False
+    grace_s: float = 2.0
+
+    def encode(self) -> bytes:
+        """The line that the launcher reads."""
+        return json.dumps(asdict(self)).encode() + b"\n"
 
 
 class CannotStart(OSError):
@@ -53,6 +78,7 @@ class Child:
         assert process.stdout is not None
         assert process.stderr is not None
         self.pid = 0
+        self._grace_s = 0.0
         self.stdin = process.stdin
         self.stdout = process.stdout
         self.stderr = process.stderr
@@ -76,14 +102,9 @@ class Child:
             return self._status
 
     async def _start(self, command: Command) -> None:
-        spec = {
-            "argv": list(command.argv),
-            "env": dict(command.env),
-            "cwd": command.cwd,
-            "rlimits": dict(command.rlimits),
-        }
+        self._grace_s = command.grace_s
         with suppress(trio.BrokenResourceError):
-            await self._control.send_all(json.dumps(spec).encode() + b"\n")
+            await self._control.send_all(command.encode())
         message = await self._receive()
         if message is None:
             raise CannotStart(f"{command.argv[0]}: the launcher ended before it started anything")
@@ -110,7 +131,7 @@ class Child:
     async def _end(self) -> None:
         """End the group and let go of everything; never takes longer than the limits."""
         with trio.CancelScope(shield=True):
-            with trio.move_on_after(END_S):
+            with trio.move_on_after(self._grace_s + END_S):
                 with suppress(trio.BrokenResourceError):
                     await self._control.send_eof()
                 if self.pid:
@@ -127,12 +148,13 @@ class Child:
 
 @asynccontextmanager
 async def open_child(command: Command) -> AsyncIterator[Child]:
-    """Run a command while the block runs; leaving the block ends it and its group.
+    """Run a command while the block runs; leaving the block ends it and its descendants.
 
     Raises:
         CannotStart: there is no such program or directory, or it may not be run.
     """
     ours, theirs = socket.socketpair()
+    handed = () if command.cwd_fd is None else (command.cwd_fd,)
     try:
         with theirs:
             process = await trio.lowlevel.open_process(
@@ -141,7 +163,7 @@ async def open_child(command: Command) -> AsyncIterator[Child]:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                pass_fds=(theirs.fileno(),),
+                pass_fds=(theirs.fileno(), *handed),
                 start_new_session=True,
                 env={},
             )

@@ -139,6 +139,6 @@ def _refuse_elsewhere(provider: str, host: str, how: str) -> None:
     if not is_loopback(host):
         raise NotConfigured(
             f"{provider} is reached {how}at {host}, which is not this machine, "
-            "and `local_only` is set.",
+            "and `local_only` is set. What is left: ask models list",
             reason=LOCAL_ONLY,
         )

@@ -2,14 +2,21 @@
 
 Pure. It makes the only assistant message there is, so text and calls cannot part.
 A call counts only when the provider said that it had stopped: half a call is
-not a call, and an interrupted message keeps its text alone.
+not a call, and an interrupted message keeps its text alone. Arguments that no event
+could hold are left out whole, with a sentence in their place.
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, assert_never
 
+from askd.core.arguments import (
+    ANSWER_LIMIT_BYTES,
+    ARGUMENTS_LIMIT_BYTES,
+    leave_out_arguments,
+    measure_arguments,
+)
 from askd.core.items import AssistantMessage, Reasoning, Text, ToolCall
 from askd.core.outcome import Failure, Stop, Usage
 from askd.providers.base import (
@@ -26,6 +33,9 @@ from askd.providers.base import (
 
 Kind = Literal["text", "reasoning", "arguments"]
 
+NAME_LENGTH = 1024
+"""Of a call's name and of its id, in characters: no tool and no provider has longer ones."""
+
 
 @dataclass(frozen=True, slots=True)
 class Piece:
@@ -41,6 +51,18 @@ class _Call:
     call_id: str | None = None
     name: str | None = None
     arguments: list[str] = field(default_factory=list)
+    size: int = 0
+
+    def take(self, arguments: str, *, is_whole: bool) -> bool:
+        """Keep a piece, or the whole; False: there is more than can be kept."""
+        if is_whole:
+            self.arguments, self.size = [], 0
+        self.size += measure_arguments(arguments)
+        if self.size > ARGUMENTS_LIMIT_BYTES:
+            self.arguments.clear()
+            return False
+        self.arguments.append(arguments)
+        return True
 
 
 class Assembler:
@@ -77,12 +99,11 @@ class Assembler:
                 self._seal(raw)
             case CallDelta():
                 call = self._calls.setdefault(event.index, _Call())
-                call.call_id = call.call_id or event.call_id
-                call.name = call.name or event.name
-                if event.is_whole:
-                    call.arguments = [event.arguments]
+                call.call_id = call.call_id or _fit_id(event.call_id)
+                call.name = call.name or (event.name and event.name[:NAME_LENGTH])
+                is_kept = call.take(event.arguments, is_whole=event.is_whole)
+                if event.is_whole or not is_kept:
                     return []  # what was shown stays; the message is what counts
-                call.arguments.append(event.arguments)
                 return self._add("arguments", event.arguments)
             case UsageReported(usage):
                 self.usage = usage
@@ -107,6 +128,14 @@ class Assembler:
         if self._stop in (None, "end", "unknown") and self._whole_calls():
             return "calls"
         return self._stop or "unknown"
+
+    def left_out(self) -> list[tuple[str, int]]:
+        """The calls whose arguments are not kept: the name of each, and their bytes."""
+        if self._stop is None and not self.ended:
+            return []
+        return [
+            (call.name or "", call.size) for call, is_kept in self._judge_calls() if not is_kept
+        ]
 
     def message(self) -> AssistantMessage:
         """The message as it stands; after an interruption, what had come."""
@@ -145,16 +174,31 @@ class Assembler:
             return ()
         calls: list[ToolCall] = []
         used: dict[str, int] = {}
-        for place, (_, call) in enumerate(sorted(self._calls.items()), start=1):
+        for place, (call, is_kept) in enumerate(self._judge_calls(), start=1):
             call_id = call.call_id or self._make_id(place)
             used[call_id] = used.get(call_id, 0) + 1
             if used[call_id] > 1:
                 call_id = f"{call_id}#{used[call_id]}"
             # A call without a name is kept: it is answered as a call of an unknown tool.
-            calls.append(ToolCall(call_id, call.name or "", "".join(call.arguments)))
+            text = "".join(call.arguments) if is_kept else leave_out_arguments(call.size)
+            calls.append(ToolCall(call_id, call.name or "", text))
         return tuple(calls)
+
+    def _judge_calls(self) -> Iterator[tuple[_Call, bool]]:
+        """Every call in its order, and whether its arguments can be kept beside the others'."""
+        total = 0
+        for _, call in sorted(self._calls.items()):
+            room = min(ARGUMENTS_LIMIT_BYTES, ANSWER_LIMIT_BYTES - total)
+            is_kept = call.size <= room
+            total += call.size if is_kept else 0
+            yield call, is_kept
 
     def _make_id(self, place: int) -> str:
         """The same id every time, and at most 40 characters, which OpenAI insists on."""
         digest = hashlib.sha256(f"{self._item_id}.{place}".encode()).hexdigest()
         return f"call_{digest[:24]}"
+
+
+def _fit_id(call_id: str | None) -> str | None:
+    """The provider's id; one that is no id by its length is none, and another is made."""
+    return call_id if call_id is None or len(call_id) <= NAME_LENGTH else None

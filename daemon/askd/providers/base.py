@@ -20,6 +20,10 @@ Auth = Literal["chatgpt", "claude-oauth", "copilot"]
 Effort = Literal["none", "minimal", "low", "medium", "high"]
 """How much a model is to think before it answers; each dialect says it in its own words."""
 
+Calling = bool | Literal["schema"]
+"""Whether a model calls tools: in its dialect's own way, not at all, or, with `schema`, in JSON
+that it is held to, for those that were never taught to."""
+
 OPENING = "(The earlier part of this conversation is not shown.)"
 """What the user says first where a view begins with an answer and the dialect minds that."""
 
@@ -267,11 +271,12 @@ class Manners:
     """How a model wants to be asked, and what it can; from its settings or its provider.
 
     Attributes:
+        tools: whether and how it calls tools.
         images: it can see; None: nobody said.
         schema: its provider holds it to a JSON schema; False: it is only told to keep to it.
     """
 
-    tools: bool = True
+    tools: Calling = True
     images: bool | None = None
     schema: bool = True
     system_as_user: bool = False

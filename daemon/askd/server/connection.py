@@ -81,14 +81,18 @@ class Connection:
             try:
                 await self.peer.outbox.write_all(self._stream)
             except (trio.BrokenResourceError, trio.ClosedResourceError):
-                pass  # it left without reading all; the reader sees that too
+                # It left without reading all. What it said before it left is still heard: the
+                # reader comes to the end of that by itself.
+                reading.deadline = trio.current_time() + GRACE_S
+                return
             except trio.TooSlowError:
                 log.info("A client does not read and is disconnected: %s", self.peer.client)
         reading.cancel()
 
     async def _serve_requests(self) -> None:
-        # Here live the requests in flight; the reader gives them a grace, then ends them.
+        # Here live the requests in flight, and a face; once nobody is read, they get a grace.
         async with trio.open_nursery() as requests:
+            self.peer.tasks = requests
             with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
                 await self._read_all(requests)
             # Nobody is there to follow anything any more, but a request that was sent before

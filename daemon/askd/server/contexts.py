@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from askd.core.conversation import Conversation
 from askd.providers.base import Caller
-from askd.server import wire
+from askd.server import fitting
 from askd.sessions.preview import Preview
 
 
@@ -38,18 +38,18 @@ class ReadContext:
         """How many items there are, a system prompt among them."""
         return self._before + self.preview.count
 
-    def cut(self, start: int, limit: int) -> list[wire.Fitted]:
+    def cut(self, start: int, limit: int) -> list[fitting.Fitted]:
         """As many items from `start` on as fit one answer, at most `limit`."""
-        return wire.cut_fitted(self._fit(start, min(start + limit, self.total)))
+        return fitting.cut_fitted(self._fit(start, min(start + limit, self.total)))
 
     @property
     def _before(self) -> int:
         return int(bool(self.preview.context.system))
 
-    def _fit(self, start: int, end: int) -> Iterator[wire.Fitted]:
+    def _fit(self, start: int, end: int) -> Iterator[fitting.Fitted]:
         before = self._before
         if start < before < end + before:
             system = {"type": "system", "text": self.preview.context.system}
-            yield wire.fit_record(system, self.preview.system_tokens)
+            yield fitting.fit_record(system, self.preview.system_tokens)
         for seen in self.preview.look(max(0, start - before), end - before):
-            yield wire.fit_item(seen.item, seen.tokens)
+            yield fitting.fit_item(seen.item, seen.tokens)

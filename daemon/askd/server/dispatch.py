@@ -14,6 +14,7 @@ from ask.protocol import PROTOCOL
 from ask.protocol.messages import METHODS, Map
 from askd.errors import AskdError
 from askd.server import wire
+from askd.server.attached import ATTACHED, clean_name
 from askd.server.handlers import HANDLERS
 from askd.server.house import House
 from askd.server.params import read_params
@@ -61,7 +62,8 @@ class Dispatch:
                 )
         except AskdError as error:
             return wire.encode_error(error), None
-        peer.client = hello.client
+        peer.client = clean_name(hello.client)
+        peer.hears = ATTACHED in (hello.capabilities or ())
         return None, ours
 
     async def answer(self, peer: Peer, method: str, params: Map) -> Outcome:

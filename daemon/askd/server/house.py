@@ -3,21 +3,28 @@
 Put together once, by the composition root. It holds no behaviour.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from ask.protocol.messages import ConfigReadResult, DaemonStatus, HelloResult
+from askd.core.notifications import Notification
 from askd.jobs.desk import JobDesk
+from askd.jobs.notifier import Road
+from askd.jobs.schedule_desk import ScheduleDesk
+from askd.processes.confinement import Confiner
 from askd.providers.base import Caller, Model
 from askd.providers.credentials.auth import Begun, Changed, CredentialState
 from askd.providers.credentials.logins import SignedIn
+from askd.providers.credentials.server_sign_ins import SignedOut
 from askd.sessions.admission import Admission
 from askd.sessions.registry import Sessions
+from askd.sessions.restoring import Restoring
 from askd.sessions.scrubs import Scrubs
 from askd.store.backups import Backups
 from askd.store.checkup import Checkup
 from askd.store.queries import Reader
+from askd.tools.mcp.base import McpServers
 
 
 class ModelLister(Protocol):
@@ -31,6 +38,10 @@ class ModelLister(Protocol):
         self, caller: Caller, *, refresh: bool = False
     ) -> tuple[Sequence[Model], Sequence[str]]:
         """Every model, and a sentence for each provider that could not be asked."""
+        ...
+
+    async def recall_names(self, caller: Caller) -> Sequence[str]:
+        """The full names of models that were listed before; nobody is asked."""
         ...
 
     async def explain_default(self, caller: Caller) -> tuple[str | None, str | None]:
@@ -70,6 +81,33 @@ class SignIns(Protocol):
 
         Raise `NotFound`, `NotConfigured`, or `RequestError` for an address of something else.
         """
+        ...
+
+
+class ServerSignIns(Protocol):
+    """Signs in at servers of tools; `server_logins.ServerLogins` does.
+
+    It raises `NotFound` for a server that is not configured.
+    """
+
+    async def begin(self, server: str) -> Begun:
+        """Begin to sign in, for `SignIns.wait`; raise `NotConfigured`, `RequestError`."""
+        ...
+
+    async def log_out(self, server: str) -> SignedOut:
+        """Forget what is kept for a server; raise `NotConfigured`."""
+        ...
+
+
+class Notifies(Protocol):
+    """Tells a person who looks elsewhere; `jobs.notifier.Notifier` does."""
+
+    def find_road(self) -> Road:
+        """How it would be done now."""
+        ...
+
+    async def send(self, told: Notification) -> None:
+        """Do it; raise `jobs.base.GaveUp`."""
         ...
 
 
@@ -124,8 +162,14 @@ class House:
         reader: reads what is committed, for listings and old pages.
         backups: the copies of the database that lie beside it.
         jobs: background work, as people order it.
+        schedules: prompts that the daemon sends by itself, the same.
         checkup: looks whether all that is stored can be read.
         clients: how many connections have said hello.
+        find_confinement: with what commands are confined now, and a sentence about it.
+        servers: others' tools.
+        server_logins: who signs in at those.
+        notifier: who tells a person that a turn has ended, or asks.
+        own_env: the daemon's variables that a caller would send, for prompts that bring none.
     """
 
     identity: HelloResult
@@ -136,7 +180,14 @@ class House:
     host: Host
     auth: SignIns
     scrubs: Scrubs
+    restoring: Restoring
     backups: Backups
     jobs: JobDesk
+    schedules: ScheduleDesk
     checkup: Checkup
     clients: Callable[[], int]
+    find_confinement: Callable[[], Awaitable[tuple[Confiner, str]]]
+    servers: McpServers
+    server_logins: ServerSignIns
+    notifier: Notifies
+    own_env: Mapping[str, str] = field(default_factory=dict)

@@ -182,11 +182,11 @@ def is_answered(path: Path) -> bool:
     return True
 
 
-def read_peer_uid(stream: trio.SocketStream) -> int:
-    """Who is at the other end, as the kernel says."""
+def read_peer(stream: trio.SocketStream) -> tuple[int, int]:
+    """The process at the other end and its user, as the kernel says: pid and uid."""
     packed = stream.socket.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-    uid: int = struct.unpack("3i", packed)[1]
-    return uid
+    pid, uid, _ = struct.unpack("3i", packed)
+    return pid, uid
 
 
 async def serve_door(door: Door, serve: Serve, *, admit: Admit) -> None:

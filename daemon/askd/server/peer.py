@@ -8,12 +8,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import trio
+
 from ask.protocol.frames import encode_notification
 from askd.errors import Busy
 from askd.server.contexts import ReadContext
+from askd.server.mcp.channel import Channel
 from askd.server.outbox import Outbox
 from askd.server.transfers import Export, Incoming
 from askd.server.uploads import Uploads
+from askd.sessions.hub import Client
 from askd.sessions.live import LiveSession
 
 SUBSCRIPTIONS_LIMIT = 256
@@ -63,15 +67,20 @@ class Peer:
 
     Attributes:
         client: the program's name, once it has said hello.
+        hears: it wants to be told who else follows what it follows.
         foreign: it speaks another protocol, so that it may only ask us to drain.
         read_blob: the digest and content that `blob/read` is in the middle of.
         export: the conversation that is being read as a file.
         incoming: the file that is being sent to be imported.
         context: the next request that `conversation/context` is in the middle of.
         displayed: the conversation that it has begun to read last.
+        pid: of the process that connected; None: not known.
+        tasks: where what lives as long as the connection runs.
+        face: the connection as a server of MCP, once it is one.
     """
 
     client: str = "a client"
+    hears: bool = False
     foreign: bool = False
     outbox: Outbox = field(default_factory=Outbox)
     uploads: Uploads = field(default_factory=Uploads)
@@ -80,6 +89,9 @@ class Peer:
     incoming: Incoming | None = None
     context: ReadContext | None = None
     displayed: str | None = None
+    pid: int | None = None
+    tasks: trio.Nursery | None = None
+    face: Channel | None = None
     subscriptions: dict[str, Subscription] = field(default_factory=dict)
 
     def subscribe(self, session: LiveSession, *, interactive: bool) -> None:
@@ -87,15 +99,19 @@ class Peer:
         self.unsubscribe(session.id)
         subscription = Subscription(session, self)
         self.subscriptions[session.id] = subscription
-        session.subscribe(subscription, interactive=interactive)
+        session.subscribe(subscription, interactive=interactive, client=self._who)
 
     def follow(self, session: LiveSession, *, interactive: bool) -> bool:
         """Whether the conversation is followed already; only the flag is renewed then."""
         subscription = self.subscriptions.get(session.id)
         if subscription is None or subscription.session is not session:
             return False
-        session.subscribe(subscription, interactive=interactive)
+        session.subscribe(subscription, interactive=interactive, client=self._who)
         return True
+
+    @property
+    def _who(self) -> Client:
+        return Client(program=self.client, pid=self.pid, hears=self.hears)
 
     def check_room(self, conversation_id: str | None) -> None:
         """Raise `Busy` if this conversation, or a new one, cannot be followed too."""
@@ -115,5 +131,7 @@ class Peer:
         """The connection is over."""
         for conversation_id in list(self.subscriptions):
             self.unsubscribe(conversation_id)
+        if self.face is not None:
+            self.face.leave()
         self.uploads.close()
         self.read_blob = self.export = self.incoming = self.context = None

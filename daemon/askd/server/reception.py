@@ -15,7 +15,7 @@ from ask.protocol.frames import BadFrame, FrameReader, Request, encode_response
 from askd.server.connection import UNKNOWN_ID, Connection
 from askd.server.dispatch import Dispatch
 from askd.server.house import House
-from askd.server.listener import Door, read_peer_uid, serve_door
+from askd.server.listener import Door, read_peer, serve_door
 
 CONNECTIONS_LIMIT = 128
 """Terminals, scripts and editors of one person; each may hold a few megabytes here."""
@@ -82,7 +82,7 @@ class Reception:
     async def welcome(self, stream: trio.SocketStream, dispatch: Dispatch) -> None:
         """Serve one connection to its end. Raises nothing but cancellation."""
         try:
-            uid = read_peer_uid(stream)
+            pid, uid = read_peer(stream)
             if uid != self._uid:
                 log.warning("A connection of another user is refused: uid=%d", uid)
                 await self._refuse(stream, "not_permitted", "This daemon serves its own user only.")
@@ -94,14 +94,15 @@ class Reception:
                     f"The daemon has {CONNECTIONS_LIMIT} connections already; close some.",
                 )
             else:
-                await self._serve(stream, dispatch)
+                await self._serve(stream, dispatch, pid=pid)
         except Exception:
             log.exception("A connection failed")
         finally:
             await trio.aclose_forcefully(stream)
 
-    async def _serve(self, stream: trio.SocketStream, dispatch: Dispatch) -> None:
+    async def _serve(self, stream: trio.SocketStream, dispatch: Dispatch, *, pid: int) -> None:
         connection = Connection(stream, dispatch)
+        connection.peer.pid = pid
         self._connections.add(connection)
         # In it: the connection, and the watch that notes its hello and ends with it.
         async with trio.open_nursery() as nursery:

@@ -1,23 +1,17 @@
 """Core values as the protocol says them, and back: the only file that knows both.
 
-What leaves here fits a message and can be read by any client: an event that
-would not, whatever a provider put into it, leaves as its envelope and a sentence.
+What leaves here fits a message and can be read by any client; `fitting` sees to that.
 `encode_published` never raises, since it runs while events are handed on.
 """
 
 import dataclasses
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
-
-import msgpack
 
 from ask.protocol.errors import FAILED, REASONS
 from ask.protocol.frames import encode_notification
 from ask.protocol.messages import (
-    CONTAINER_LIMIT,
-    MESSAGE_LIMIT_BYTES,
-    NESTING_LIMIT,
+    AttachedNotification,
     ConversationSummary,
     JobFailure,
     JobRecord,
@@ -28,13 +22,21 @@ from ask.protocol.messages import (
 )
 from ask.protocol.messages import Target as WireTarget
 from ask.protocol.messages import TurnOptions as WireOptions
-from askd.core.events import Event, TurnOptions, encode_body
-from askd.core.items import Blob, Item, Part, Text
-from askd.core.records import encode
+from askd.core.events import Event, TurnOptions
+from askd.core.items import Blob, Part, Text
 from askd.errors import AskdError
 from askd.providers.base import Model, Price
 from askd.providers.models.catalog import find_aliases
-from askd.sessions.hub import CompactionNews, Delta, Progress, Published, TurnUnsaved
+from askd.server.attached import describe_clients
+from askd.server.fitting import KEPT_FIELD_LENGTH, fit_event
+from askd.sessions.hub import (
+    Attached,
+    CompactionNews,
+    Delta,
+    Progress,
+    Published,
+    TurnUnsaved,
+)
 from askd.sessions.live import LiveSession
 from askd.sessions.streaming import LiveText
 from askd.sessions.targets import Target
@@ -45,18 +47,8 @@ from askd.store.projection import ConversationRow
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-EVENT_LIMIT_BYTES = MESSAGE_LIMIT_BYTES - 16 * 1024
-"""One event, so that a page or a notification around it still fits."""
-EVENT_NESTING_LIMIT = NESTING_LIMIT - 5
-"""A page puts message, result, list and event around a body's first value."""
-EVENT_CONTAINER_LIMIT = CONTAINER_LIMIT // 2
-PAGE_LIMIT_BYTES = MESSAGE_LIMIT_BYTES - 8 * 1024
-PAGE_CONTAINER_LIMIT = CONTAINER_LIMIT - 1000
 DELTA_LENGTH = 128 * 1024
 """Code points in one delta: at four bytes each, half a message."""
-KEPT_FIELD_LENGTH = 1024
-"""A text field up to this stays in an event that is too large as a whole."""
-
 Record = TypeVar("Record", bound="DataclassInstance")
 """One of the contract's dataclasses."""
 
@@ -94,115 +86,6 @@ def _encode(value: Any) -> Any:
 # ---- events and what else is published ------------------------------------------
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Fitted:
-    """A value that fits, with what it takes of a message."""
-
-    value: Map
-    size: int
-    containers: int
-
-
-def fit_event(event: Event) -> Fitted:
-    """An event as one flat map: its envelope and, beside it, the fields of its type."""
-    envelope: Map = {
-        "conversation_id": event.conversation_id,
-        "seq": event.seq,
-        "at": event.at,
-        "type": event.type,
-        "version": event.version,
-    }
-    try:
-        return _fit({**envelope, **encode_body(event.body), **envelope})
-    except ValueError as error:
-        # Whatever a provider sent is in there. The turn must be seen to go on all the same.
-        return _leave_out(encode_body(event.body), envelope, error)
-
-
-def fit_item(item: Item, tokens: int) -> Fitted:
-    """An item as events hold it, with about how many tokens it counts for."""
-    return fit_record(encode(item), tokens)
-
-
-def fit_record(record: Map, tokens: int) -> Fitted:
-    """The same for what is no item."""
-    try:
-        return _fit({**record, "tokens": tokens})
-    except ValueError as error:
-        return _leave_out(record, {"tokens": tokens}, error)
-
-
-def _leave_out(record: Map, envelope: Map, error: ValueError) -> Fitted:
-    """What of a record is small, and a sentence in place of the rest."""
-    kept = {k: v for k, v in record.items() if _is_small(k) and _is_small(v)}
-    return _fit({**kept, **envelope, "left_out": f"The content is not shown: {error}."})
-
-
-def _is_small(value: Any) -> bool:
-    match value:
-        case None | bool():
-            return True
-        case int():
-            return abs(value) < 2**63
-        case str():
-            return len(value) <= KEPT_FIELD_LENGTH
-        case _:
-            return False
-
-
-def _fit(value: Map) -> Fitted:
-    containers = _check_content(value)
-    try:
-        size = len(msgpack.packb(value, unicode_errors="replace"))
-    except (OverflowError, TypeError) as error:
-        raise ValueError(f"it holds what no message can: {error}") from None
-    if size > EVENT_LIMIT_BYTES:
-        raise ValueError(f"it takes {size} bytes")
-    return Fitted(value, size, containers)
-
-
-def _check_content(value: Map) -> int:
-    """Check what a reader of the protocol checks; answer how many lists and maps there are."""
-    level: list[Any] = [value]
-    containers = depth = 0
-    while level:
-        depth += 1
-        containers += len(level)
-        if depth > EVENT_NESTING_LIMIT or containers > EVENT_CONTAINER_LIMIT:
-            raise ValueError("it is nested too deep, or holds too many lists and maps")
-        below: list[Any] = []
-        for container in level:
-            if isinstance(container, dict):
-                if not all(isinstance(key, str) for key in container):
-                    raise ValueError("a key is not a string")
-                container = list(container.values())
-            for each in container:
-                if isinstance(each, dict | list | tuple):
-                    below.append(each)
-                elif isinstance(each, float) and not math.isfinite(each):
-                    raise ValueError("a number is not finite")
-        level = below
-    return containers
-
-
-def cut_page(events: Iterable[Event]) -> list[Fitted]:
-    """As many events from the first on as fit one answer, but one at least if there is one."""
-    return cut_fitted(map(fit_event, events))
-
-
-def cut_fitted(values: Iterable[Fitted]) -> list[Fitted]:
-    """The same for other values."""
-    page: list[Fitted] = []
-    size = containers = 0
-    for fitted in values:
-        size += fitted.size
-        containers += fitted.containers
-        if page and (size > PAGE_LIMIT_BYTES or containers > PAGE_CONTAINER_LIMIT):
-            break
-        page.append(fitted)
-    return page
-
-
 def encode_published(value: Published) -> bytes:
     """The notification that tells subscribers; never raises for a value of these types."""
     match value:
@@ -217,6 +100,11 @@ def encode_published(value: Published) -> bytes:
             return encode_notification("progress", encode_result(shown))
         case CompactionNews():
             return encode_notification("compaction", encode_result(value))
+        case Attached(conversation_id=id, clients=clients):
+            told = AttachedNotification(
+                conversation_id=id, attached=len(clients), clients=describe_clients(clients)
+            )
+            return encode_notification("attached", encode_result(told))
 
 
 def encode_delta(delta: Delta) -> bytes:
@@ -273,6 +161,8 @@ def summarize(row: ConversationRow, session: LiveSession | None) -> Conversation
         pinned=row.pinned,
         queued=0 if session is None else len(session.queue),
         ephemeral=session is not None and session.ephemeral,
+        attached=0 if session is None else len(session.hub.clients),
+        clients=[] if session is None else describe_clients(session.hub.clients),
     )
 
 
@@ -299,9 +189,11 @@ def describe_job(
     errors: list[JobFailure] | None = None,
     seq: int | None = None,
     question: Map | None = None,
+    needs_you: bool = False,
 ) -> JobRecord:
     """A background job; `errors`, `seq`, `question`: what only a single one is told with."""
-    return describe(JobRecord, row, errors=errors, seq=seq, question=question)
+    said = {"errors": errors, "seq": seq, "question": question, "needs_you": needs_you}
+    return describe(JobRecord, row, **said)
 
 
 def describe_model(
@@ -330,7 +222,7 @@ def _describe_price(price: Price) -> Map:
 def read_options(options: WireOptions) -> TurnOptions:
     """A prompt's options, as the core has them: the fields have the same names."""
     said = {field.name: getattr(options, field.name) for field in dataclasses.fields(TurnOptions)}
-    said["stop"] = None if options.stop is None else tuple(options.stop)
+    said |= {name: tuple(said[name]) for name in ("stop", "tools") if said[name] is not None}
     return TurnOptions(**said)
 
 

@@ -1,19 +1,20 @@
 """The door: decides whether a prompt is accepted, and stores it if it is.
 
-Accepted means committed: whoever hears so will get exactly one turn. All that
-can be refused is refused before, and nothing of it is stored. A key that is
-known already is never refused: it is answered with the turn that it stands for.
+Accepted means committed: whoever hears so will get exactly one turn, or the end of the
+one that the prompt has joined. All that can be refused is refused before, and nothing of
+it is stored. A key that is known already is never refused: it is answered with the turn
+that it stands for.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from contextlib import suppress
+from dataclasses import replace
 
 import trio
 
+from askd.core.conversation import TurnRecord
 from askd.core.events import Body, ConversationCreated, PromptAccepted, TurnOptions
-from askd.core.images import IMAGE_TYPES, find_image_type
-from askd.core.items import Blob, Part, UserMessage
+from askd.core.items import UserMessage
 from askd.core.outcome import NO_DAEMON
 from askd.core.tokens import measure_request
 from askd.errors import AskdError, Busy, RequestError, TooLarge
@@ -22,10 +23,20 @@ from askd.sessions.budget import count_request, describe_excess, is_near, size_r
 from askd.sessions.contents import explain_blindness, has_images, resolve_blobs
 from askd.sessions.live import LiveSession
 from askd.sessions.offload import offload_bodies
+from askd.sessions.prompts import PROXY_NAMES, Accepted, Prompt, check_parts
 from askd.sessions.registry import Sessions
 from askd.sessions.requests import build_request, find_system
 from askd.sessions.schemas import check_schema
-from askd.sessions.targets import Target, ToCreate
+from askd.sessions.steering import (
+    DETACHED,
+    check_promise,
+    explain_kept,
+    find_joinable,
+    find_kept,
+    join_turn,
+)
+from askd.sessions.targets import ToCreate
+from askd.sessions.toolbox import check_words
 from askd.store import refusals
 from askd.store.digests import is_same_prompt
 from askd.store.jobs.turns import make_turn_job
@@ -34,65 +45,12 @@ from askd.store.log import KnownKey, NewJob, PromptKey, Write
 NAME_RACES = 3
 """A name can be taken, and freed again, between looking and writing; not forever."""
 
-PROXY_NAMES = frozenset({"https_proxy", "http_proxy", "all_proxy", "no_proxy"})
-"""Among a caller's secrets, in either case, and none: no provider is opened by them."""
-
 
 class Draining(RequestError):
     """The daemon is about to stop and accepts nothing; its successor will."""
 
     code = NO_DAEMON
     reason = "draining"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prompt:
-    """A prompt as it was asked for.
-
-    Attributes:
-        key: the caller's UUID: the same key is the same turn.
-        digest: over target, parts and options, to notice a key that is used twice.
-        parts: what was said and attached.
-        blobs: the contents of all `Blob` parts, by their SHA-256 in hex.
-        secrets: the caller's provider keys and proxies; kept in memory until the turn is over, and
-            those of the last turn as long as its session: see `compactions.last_caller`.
-        terminal: make the conversation the one that this terminal used last.
-    """
-
-    target: Target
-    key: str
-    digest: str
-    parts: tuple[Part, ...]
-    blobs: Mapping[str, bytes] = field(default_factory=dict)
-    options: TurnOptions = field(default_factory=TurnOptions)
-    busy: Literal["queue", "fail"] = "queue"
-    ephemeral: bool = False
-    cwd: str | None = None
-    env: Mapping[str, str] | None = None
-    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
-    terminal: str | None = None
-
-    @property
-    def caller(self) -> Caller:
-        """What the caller lends to the turn."""
-        return Caller(env=self.env or {}, secrets=self.secrets)
-
-    @property
-    def has_keys(self) -> bool:
-        """Whether a key is among the secrets."""
-        return any(name.lower() not in PROXY_NAMES for name in self.secrets)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Accepted:
-    """A prompt that is stored. `position`: how many turns are before it; `job_id`: if detached."""
-
-    session: LiveSession
-    turn_id: str
-    seq: int
-    position: int
-    created: bool = False
-    job_id: str | None = None
 
 
 class Admission:
@@ -119,7 +77,8 @@ class Admission:
             Draining: the daemon is about to stop.
             NotFound: the target is not there, or ambiguous.
             RequestError: an empty prompt, a bad name, a key of another prompt, a schema that
-                cannot be used, an image for a model that cannot see.
+                cannot be used or is not that of the turn which is steered, a tool that is not
+                there, an image for a model that cannot see.
             ProviderError: no such model, or no credentials for it.
             TooLarge: it alone exceeds the model's window.
             Busy: `busy` is `fail` and a turn runs or waits.
@@ -141,17 +100,22 @@ class Admission:
 
     async def _accept(self, prompt: Prompt) -> Accepted:
         self.learn_keys(prompt.secrets)
-        _check_parts(prompt)
+        check_parts(prompt)
+        if prompt.options.detach and prompt.busy == "steer":
+            raise RequestError(DETACHED)
         if prompt.options.detach and prompt.ephemeral:
             raise RequestError("A prompt cannot be ephemeral and detached: nobody could find it.")
         if prompt.options.answer_schema is not None:
             check_schema(prompt.options.answer_schema)
+        check_words(prompt.options, self._sessions.means.tools)
         if self._sessions.draining:
             raise Draining("The daemon is about to stop; ask again in a moment.")
         for _ in range(NAME_RACES):
             found = await self._sessions.resolve(prompt.target, ephemeral=prompt.ephemeral)
             if isinstance(found, str):
                 session = await self._sessions.get(found)
+                if prompt.busy == "steer" and (joined := await self._steer(prompt, session)):
+                    return joined
                 return await self._admit(prompt, session, await self._check_model(prompt, session))
             try:
                 return await self._create(prompt, found)
@@ -179,9 +143,50 @@ class Admission:
                 raise Busy("The conversation is busy: a turn is running or waiting.")
             return await self._append(prompt, session, model, [])
 
+    async def _steer(self, prompt: Prompt, session: LiveSession) -> Accepted | None:
+        """Accept the prompt into the turn that runs; None: none does, or does any more."""
+        record = find_joinable(session)
+        if record is None:
+            return None
+        check_promise(prompt, record)
+        warning = explain_kept(await self._find_kept(prompt, session, record))
+        turn_id, own = record.prompt.turn_id, record.prompt.options
+        caller = session.callers.get(turn_id, prompt.caller)
+        model = await self._sessions.means.models.resolve(record.model, caller)
+        await self._check_size(replace(prompt, options=own), model, caller)
+        item_id = f"{self._new_id()}.0"
+        committed = await join_turn(session, turn_id, prompt, item_id=item_id)
+        if committed is None:
+            return None
+        if committed.repeated is not None:
+            return await self._repeat(prompt, committed.repeated)
+        self._sessions.bind(prompt.terminal, session)
+        return Accepted(
+            session=session,
+            turn_id=turn_id,
+            seq=committed.events[0].seq,
+            position=0,
+            steers=item_id,
+            warning=warning,
+        )
+
+    async def _find_kept(
+        self, prompt: Prompt, session: LiveSession, record: TurnRecord
+    ) -> list[str]:
+        """What the turn has otherwise than the prompt that steers it asked for."""
+        wanted = prompt.options.model
+        if wanted is not None:
+            with suppress(AskdError):  # it is not asked, so it need not be there
+                wanted = (await self._sessions.means.models.resolve(wanted, prompt.caller)).name
+        settings = session.conversation.settings
+        return find_kept(prompt.options, record, settings, model=wanted)
+
     async def _append(
         self, prompt: Prompt, session: LiveSession, model: Model, before: Sequence[Body]
     ) -> Accepted:
+        if (prompt.options.notify or prompt.firing is not None) and session.ephemeral:
+            what = "prompt cannot notify" if prompt.firing is None else "conversation is no place"
+            raise RequestError(f"An ephemeral {what}: that would be kept on the disk.")
         turn_id = self._new_id()
         accepted = PromptAccepted(
             turn_id=turn_id,
@@ -189,6 +194,7 @@ class Admission:
             items=(UserMessage(f"{turn_id}.0", prompt.parts),),
             options=prompt.options,
             cwd=prompt.cwd,
+            cwd_id=prompt.cwd_id,
             env=prompt.env,
             # The embedded model needs no key: whatever the caller sent was not for it.
             caller_credentials=prompt.has_keys and model.dialect != "local",
@@ -202,6 +208,7 @@ class Admission:
             terminal=prompt.terminal,
             jobs=self._make_jobs(session.id, turn_id, prompt.options),
             blobs=list({**prompt.blobs, **blobs}.items()),
+            firing=prompt.firing,
         )
         session.callers[turn_id] = prompt.caller  # the driver may begin before we are told
         try:
@@ -235,6 +242,10 @@ class Admission:
 
     # ---- a key that is known ---------------------------------------------------
 
+    async def knows(self, key: str) -> bool:
+        """Whether a prompt of this key was accepted before: what is asked is its repetition."""
+        return await self._find_key(key) is not None
+
     async def _find_key(self, key: str) -> KnownKey | None:
         try:
             known = await self._sessions.memory.find_key(key)
@@ -248,9 +259,11 @@ class Admission:
             raise refusals.conversation_not_found(known.conversation_id)
         session = await self._sessions.get(known.conversation_id)
         status = session.status(known.turn_id)
-        accepted = session.conversation.turns[known.turn_id].prompt
+        record = session.conversation.turns[known.turn_id]
+        accepted = record.prompt
         waits = accepted.caller_credentials
-        if status.state != "finished" and (prompt.has_keys or not waits):
+        steered = [each.items[0].id for each in record.steered if each.key == known.key]
+        if not steered and status.state != "finished" and (prompt.has_keys or not waits):
             session.callers.setdefault(known.turn_id, prompt.caller)
             session.mailbox.wake()
         return Accepted(
@@ -258,7 +271,8 @@ class Admission:
             turn_id=known.turn_id,
             seq=known.seq,
             position=session.position(known.turn_id),
-            job_id=known.turn_id if accepted.options.detach else None,
+            job_id=known.turn_id if accepted.options.detach and not steered else None,
+            steers=next(iter(steered), None),
         )
 
     # ---- the model -------------------------------------------------------------
@@ -269,19 +283,23 @@ class Admission:
         if wanted is None and session is not None:
             wanted = session.conversation.settings.model
         model = await self._sessions.means.models.resolve(wanted, prompt.caller)
+        await self._check_size(prompt, model, prompt.caller)
+        return model
+
+    async def _check_size(self, prompt: Prompt, model: Model, caller: Caller) -> None:
+        """Raise if the prompt can never be answered by the model, whatever is before it."""
         if model.manners.images is False and has_images(prompt.parts):
             raise RequestError(explain_blindness(model))
         system = find_system(prompt.options.system, prompt.options, model)
-        tokens = await self._count(prompt, system, model)
+        tokens = await self._count(prompt, system, model, caller)
         if tokens > model.limits.budget:
             raise TooLarge(
                 f"{describe_excess('The prompt', tokens, model)}. "
                 "Send less of it, or choose a model with a larger window (-m).",
                 data={"tokens": tokens, "context_window": model.limits.context_window},
             )
-        return model
 
-    async def _count(self, prompt: Prompt, system: str | None, model: Model) -> int:
+    async def _count(self, prompt: Prompt, system: str | None, model: Model, caller: Caller) -> int:
         """The prompt's tokens, with nothing before it; asked of the provider near the limit."""
         means = self._sessions.means
         said = UserMessage("", prompt.parts)
@@ -306,28 +324,7 @@ class Admission:
             request,
             size_request(request),
             model=model,
-            caller=prompt.caller,
+            caller=caller,
             models=means.models,
             rates=means.rates,
         )
-
-
-def _check_parts(prompt: Prompt) -> None:
-    """Raise `RequestError` for a prompt that says nothing, or nothing that a model can read."""
-    if not any(isinstance(part, Blob) or part.text.strip() for part in prompt.parts):
-        raise RequestError("The prompt is empty.", reason="empty_prompt")
-    for part in prompt.parts:
-        if not isinstance(part, Blob):
-            continue
-        content, name = prompt.blobs.get(part.sha256, b""), part.name or "An attachment"
-        if part.media_type in IMAGE_TYPES:
-            # A provider refuses an image that is none, and would for as long as it is in the log.
-            if find_image_type(content) != part.media_type:
-                raise RequestError(f"{name} is no {part.media_type}.", reason="bad_blob")
-            continue
-        if not part.media_type.startswith("text/"):
-            raise RequestError(f"Text and images can be attached, not {part.media_type}.")
-        try:
-            content.decode("utf-8")
-        except UnicodeDecodeError:
-            raise RequestError(f"{name} is not UTF-8 text.", reason="bad_blob") from None

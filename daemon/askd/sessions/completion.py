@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import trio
 
 from askd.core import answers, pairs
+from askd.core.arguments import warn_of_size
 from askd.core.conversation import Conversation
 from askd.core.events import TurnOptions
 from askd.core.items import AssistantMessage
@@ -37,7 +38,9 @@ from askd.sessions.requests import add_cost, build_request, find_context, find_s
 from askd.sessions.room import Asking, Prepared, make_room
 from askd.sessions.schemas import find_objection
 from askd.sessions.streaming import SAVE_BYTES, SAVE_INTERVAL_S, LiveText
+from askd.sessions.toolbox import find_toolbox, prepare_toolbox
 from askd.store.log import Partial
+from askd.tools.registry import Registry
 
 log = logging.getLogger(__name__)
 
@@ -49,6 +52,8 @@ class Setting:
     Attributes:
         system: the system prompt that holds for the turn.
         asked: the ids of the prompt's own messages.
+        root: the caller's directory.
+        has_tools: set when the servers of its tools have been seen to.
     """
 
     turn_id: str
@@ -59,6 +64,8 @@ class Setting:
     asked: frozenset[str]
     read_blob: ReadBlob
     report: Report
+    root: str | None
+    has_tools: trio.Event
 
 
 class Completion:
@@ -108,6 +115,7 @@ class Completion:
 
     async def _ask(self) -> Input:
         model, rates = self._setting.model, self._means.rates
+        await self._prepare_toolbox()
         await self._fit_outputs()
         prepared = await make_room(
             self._session, self._describe_asking(), self._prepare, self._means
@@ -119,6 +127,8 @@ class Completion:
         answer = self._assembler
         if answer.failure is not None:
             return CompletionFailed(answer.failure, self._partial())
+        for name, size in answer.left_out():
+            self._setting.report("warning", warn_of_size(name, size))
         measured = encode_size(prepared.size)
         rates.learn(model.name, measured, answer.usage)
         return CompletionEnded(
@@ -132,9 +142,12 @@ class Completion:
     def _describe_asking(self) -> Asking:
         """What this completion is, for whoever makes room for it."""
         setting = self._setting
+        record = self._conversation.turns[setting.turn_id]
         return Asking(
             turn_id=setting.turn_id,
-            subject=self._item_id,
+            # As the log counts, which knows nothing of a request that was cut before it said
+            # anything: what was asked for that one is the question of this one.
+            subject=f"{setting.turn_id}.{record.completions + 1}",
             model=setting.model,
             options=setting.options,
             read_blob=setting.read_blob,
@@ -165,7 +178,7 @@ class Completion:
             system=context.system,
             model=model,
             options=setting.options,
-            tools=list_tools(self._conversation, self._means.tools),
+            tools=list_tools(self._conversation, self._find_tools()),
         )
         size = size_request(request)
         tokens = await count_request(
@@ -178,6 +191,10 @@ class Completion:
         )
         return Prepared(request=request, size=size, tokens=tokens)
 
+    def _find_tools(self) -> Registry:
+        setting = self._setting
+        return find_toolbox(self._conversation, setting.options, self._means, model=setting.model)
+
     def _find_objection(self) -> str | None:
         """Why the answer will not do, if it is a last one and has something to fit."""
         schema, answer = self._setting.options.answer_schema, self._assembler
@@ -185,13 +202,28 @@ class Completion:
             return None
         return find_objection(answer.text, schema)
 
+    async def _prepare_toolbox(self) -> None:
+        """See that the tools are there that the turn may want, once before its first request."""
+        setting = self._setting
+        if setting.has_tools.is_set():
+            return
+        await prepare_toolbox(
+            self._conversation,
+            setting.options,
+            self._means,
+            model=setting.model,
+            root=setting.root,
+            report=setting.report,
+        )
+        setting.has_tools.set()
+
     async def _fit_outputs(self) -> None:
         """See that no tool output of the last calls is larger than it may be."""
         session, setting = self._session, self._setting
         if self._conversation is not session.conversation:
             return  # storage fails: what cannot be recorded is not decided
         # As if something had been cut already: what is offered then must fit, too.
-        tools = [*self._means.tools.describe(), DESCRIPTION]
+        tools = [*self._find_tools().describe(), DESCRIPTION]
         system = find_system(setting.system, setting.options, setting.model)
         frame = measure_request((), system=system, tools=tools)
         reading = Reading(

@@ -11,14 +11,16 @@ from collections.abc import Callable, Sequence, Set
 import trio
 
 from askd.core.outcome import FAILED
-from askd.core.recovery import can_repeat
+from askd.core.recovery import DRAINED, can_repeat
 from askd.core.turn import Interrupted
 from askd.errors import NotFound
 from askd.sessions.live import LiveSession
 
 INTERRUPT_WAIT_S = 10.0
 """How long interrupted turns may take to write down their end."""
-STOPPED = "Interrupted: the daemon was stopped."
+PARKED_LOOK_S = 0.2
+"""How often it is looked whether a turn that was waited for waits for a person by now."""
+STOPPED = DRAINED
 
 
 class Drain:
@@ -58,7 +60,10 @@ class Drain:
 
 
 async def _wait_ended(sessions: Sequence[LiveSession]) -> None:
+    """Wait until none of them runs a turn; one that parks meanwhile is the next daemon's."""
     for session in list(sessions):
-        if session.running is not None:
-            with contextlib.suppress(NotFound):
+        while session.running is not None:
+            with contextlib.suppress(NotFound), trio.move_on_after(PARKED_LOOK_S) as look:
                 await session.wait_finished(session.running.turn_id)
+            if not look.cancelled_caught:
+                break

@@ -10,7 +10,12 @@ import trio
 
 from askd.core.conversation import TurnRecord
 from askd.core.events import Body, TurnFinished
+from askd.core.outcome import STORAGE, Usage
 from askd.core.turn import Append, Interrupted, Turn
+from askd.errors import StorageFailed
+
+UNSAVED = "Failed to save turn: "
+"""How the stored message of a turn begins that could not be stored when it ended."""
 
 
 def end_turn(record: TurnRecord, end: Interrupted) -> list[Body]:
@@ -23,6 +28,18 @@ def end_turn_as(record: TurnRecord, end: TurnFinished) -> list[Body]:
     """The same, with an end that is known already."""
     bodies = end_turn(record, Interrupted(end.code, end.reason or "", end.message or ""))
     return [*(body for body in bodies if not isinstance(body, TurnFinished)), end]
+
+
+def end_unsaved(turn_id: str, usage: Usage | None, error: StorageFailed) -> TurnFinished:
+    """The end of a turn whose events storage did not take."""
+    return TurnFinished(
+        turn_id,
+        "interrupted",
+        STORAGE,
+        usage=usage,
+        reason="storage_failed",
+        message=f"{UNSAVED}{error.message}",
+    )
 
 
 class Waiting:

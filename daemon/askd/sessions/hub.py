@@ -7,7 +7,7 @@ is dropped and does not disturb the others.
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from askd.core.events import Event
@@ -65,7 +65,32 @@ class CompactionNews:
     tokens_after: int | None = None
 
 
-Published = Event | Delta | TurnUnsaved | Progress | CompactionNews
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Client:
+    """Whoever follows a conversation over a connection.
+
+    Attributes:
+        program: what it calls itself.
+        pid: of its process; None: not known.
+        interactive: a person is there who could answer a question.
+        hears: it wants to be told who else is there.
+    """
+
+    program: str
+    pid: int | None = None
+    interactive: bool = False
+    hears: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attached:
+    """Who follows a conversation now, in the order in which they came."""
+
+    conversation_id: str
+    clients: tuple[Client, ...]
+
+
+Published = Event | Delta | TurnUnsaved | Progress | CompactionNews | Attached
 
 
 class Subscriber(Protocol):
@@ -86,18 +111,31 @@ class Hub:
     def __init__(self, encode: Callable[[Published], bytes]) -> None:
         self._encode = encode
         self._subscribers: dict[Subscriber, bool] = {}
+        self._clients: dict[Subscriber, Client] = {}
+        self._told: tuple[Client, ...] = ()
 
-    def subscribe(self, subscriber: Subscriber, *, interactive: bool = False) -> None:
+    def subscribe(
+        self, subscriber: Subscriber, *, interactive: bool = False, client: Client | None = None
+    ) -> None:
         """Offer everything from now on; again by the same subscriber changes nothing but the flag.
 
         Args:
             interactive: a person is there who could answer a question.
+            client: who it is; None: a part of the daemon, which nobody calls attached.
         """
         self._subscribers[subscriber] = interactive
+        if client is not None:
+            self._clients[subscriber] = replace(client, interactive=interactive)
 
     def unsubscribe(self, subscriber: Subscriber) -> None:
         """Offer nothing more; one that is not subscribed is no error."""
         self._subscribers.pop(subscriber, None)
+        self._clients.pop(subscriber, None)
+
+    @property
+    def clients(self) -> tuple[Client, ...]:
+        """Who follows the conversation from outside, in the order in which they came."""
+        return tuple(self._clients.values())
 
     @property
     def watched(self) -> bool:
@@ -122,8 +160,26 @@ class Hub:
         frame = self._encode(value)
         droppable = isinstance(value, Delta | Progress)
         for subscriber in list(self._subscribers):
-            try:
-                subscriber.offer(frame, droppable=droppable)
-            except Exception:
-                log.exception("Subscriber failed and was dropped: %s", type(subscriber).__name__)
-                self.unsubscribe(subscriber)
+            self._offer(subscriber, frame, droppable=droppable)
+
+    def tell_attached(self, conversation_id: str) -> None:
+        """Tell those who want to hear it who is there, if that is not what was told last."""
+        clients = self.clients
+        if clients == self._told:
+            return
+        self._told = clients
+        hearing = [each for each, client in self._clients.items() if client.hears]
+        if not hearing:
+            return
+        frame = self._encode(Attached(conversation_id=conversation_id, clients=clients))
+        for subscriber in hearing:
+            if self._told is not clients:
+                return  # one had no room and left: who is there since then has been told
+            self._offer(subscriber, frame, droppable=True)
+
+    def _offer(self, subscriber: Subscriber, frame: bytes, *, droppable: bool) -> None:
+        try:
+            subscriber.offer(frame, droppable=droppable)
+        except Exception:
+            log.exception("Subscriber failed and was dropped: %s", type(subscriber).__name__)
+            self.unsubscribe(subscriber)

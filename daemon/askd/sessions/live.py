@@ -22,8 +22,8 @@ from askd.core.turn import Interrupted
 from askd.errors import NotFound
 from askd.providers.base import Caller
 from askd.sessions.compactions import Compactions
-from askd.sessions.endings import Waiting, end_turn
-from askd.sessions.hub import Delta, Hub, Subscriber, TextKind, TurnUnsaved
+from askd.sessions.endings import UNSAVED, Waiting, end_turn
+from askd.sessions.hub import Client, Delta, Hub, Subscriber, TextKind, TurnUnsaved
 from askd.sessions.mailbox import Mailbox
 from askd.sessions.memory_jobs import MemoryJobs
 from askd.sessions.offload import offload_bodies
@@ -36,8 +36,6 @@ log = logging.getLogger(__name__)
 
 RECENT_EVENTS = 1000
 """Events kept in memory for those who come back: older ones are read from the log, in pages."""
-UNSAVED = "Failed to save turn: "
-"""How the stored message of a turn begins that could not be stored when it ended."""
 CATCH_UP_S = 5.0
 """How long an accepted prompt waits for its session to have read what it missed."""
 
@@ -61,7 +59,7 @@ class LiveSession:
         closing: ends that storage has not taken yet, by turn id; such a turn never runs again.
         resumable: turns begun by an earlier daemon that are to be run once more.
         needs_recovery: it was loaded with turns that an earlier daemon had begun.
-        starting: held while a queued turn becomes a running or a withdrawn one.
+        starting: held while a turn begins, moves on or ends, and while a message joins it.
         admission: held while a prompt is checked against the queue and appended to it.
         viewing: held while the view changes; see `views`.
         compactions: what is known of those that were made, are made, or are due.
@@ -212,14 +210,18 @@ class LiveSession:
         events = [event for event in self._recent if event.seq > after_seq]
         return Snapshot(events, self.texts.snapshot())
 
-    def subscribe(self, subscriber: Subscriber, *, interactive: bool = False) -> None:
-        """Offer the subscriber everything from now on."""
-        self.hub.subscribe(subscriber, interactive=interactive)
+    def subscribe(
+        self, subscriber: Subscriber, *, interactive: bool = False, client: Client | None = None
+    ) -> None:
+        """Offer the subscriber everything from now on; `client`: who it is, for the others."""
+        self.hub.subscribe(subscriber, interactive=interactive, client=client)
+        self.hub.tell_attached(self.id)
         self.touch()
 
     def unsubscribe(self, subscriber: Subscriber) -> None:
         """Offer the subscriber nothing more."""
         self.hub.unsubscribe(subscriber)
+        self.hub.tell_attached(self.id)
         self.touch()
 
     # ---- how it is -------------------------------------------------------------
@@ -328,9 +330,11 @@ class LiveSession:
     async def append(self, bodies: Sequence[Body]) -> None:
         """Commit events of this conversation, large parts as blobs; they come back by `observe`."""
         lean, blobs = offload_bodies(bodies)
-        await self.log.append(
-            Write(conversation_id=self.id, bodies=lean, blobs=list(blobs.items()))
-        )
+        write = Write(conversation_id=self.id, bodies=lean, blobs=list(blobs.items()))
+        # Whoever asks may leave now; the locks around this stay held until it is folded, or the
+        # next one would decide by what was before it. The log always answers.
+        with trio.CancelScope(shield=True):
+            await self.log.append(write)
 
     async def wait_finished(self, turn_id: str) -> TurnStatus:
         """Wait until the turn is over, stored or not; raise `NotFound` if it is not there."""

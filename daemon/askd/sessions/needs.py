@@ -4,25 +4,38 @@ The real ones are `store.queries.Reader` and `providers.models.registry.Models`;
 bring their own that keep the same promises.
 """
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 import trio
 
+from askd.core.approval import ApprovalRules
 from askd.core.calibration import Rates
 from askd.core.events import Event
 from askd.core.overflow import Policy
 from askd.providers.base import Caller, Model, ModelRequest, StreamEvent
 from askd.sessions.rates import KnownRates
-from askd.sessions.rules import ContextRules
+from askd.sessions.rules import ContextRules, InstructionRules, ToolRules
 from askd.store.log import KnownKey, Log, Partial
 from askd.store.projection import ConversationRow
+from askd.tools.base import Site
+from askd.tools.instructions import Found as Instructions
 from askd.tools.registry import Registry
+from askd.tools.snapshots.recorder import Recorder
 
 Report = Callable[[str, str], None]
 """Says (kind, sentence) to whoever watches: a model is loading, a request is tried again."""
+
+Prepare = Callable[[Sequence[str], str | None], Awaitable[Sequence[str]]]
+"""Sees that the tools that words of `-T` mean are there, for a directory: `McpServers.prepare`."""
+
+
+async def prepare_nothing(words: Sequence[str], root: str | None) -> Sequence[str]:
+    """Where all tools are always there."""
+    return ()
+
 
 TitleMode = Literal["first-words", "model", "off"]
 
@@ -43,6 +56,30 @@ class ModelSource(Protocol):
     ) -> AbstractAsyncContextManager[AsyncIterator[StreamEvent]]:
         """One answer; it ends normally only after the dialect's own end, else `ProviderError`."""
         ...
+
+
+class InstructionSource(Protocol):
+    """Finds what projects tell the models that work in them."""
+
+    def find_rules(self) -> InstructionRules:
+        """What holds where neither a prompt nor its conversation says."""
+        ...
+
+    async def read(self, site: Site, names: Sequence[str]) -> Instructions:
+        """What there is of these files in a caller's project; may take long, never fails."""
+        ...
+
+
+class NoInstructions(InstructionSource):
+    """Where no project has any."""
+
+    def find_rules(self) -> InstructionRules:
+        """They would be sent."""
+        return InstructionRules()
+
+    async def read(self, site: Site, names: Sequence[str]) -> Instructions:
+        """There are none."""
+        return Instructions()
 
 
 class SessionStore(Protocol):
@@ -98,7 +135,10 @@ class Means:
     """What turns are run with. `now` in unix seconds; `new_id` makes UUIDs.
 
     `guessed`: the models of which was said that their window is a guess, once for all.
-    `overflow`: the setting; None: not set. `context`: the rules of `[context]`.
+    `overflow`: the setting; None: not set. `context`: the rules of `[context]`; `approval`: those
+    of `[approval]`; `toolbox`: those of `[tools]`. `recorder` takes snapshots; None: nobody does.
+    `prepare` is called when a turn begins whose prompt or settings want tools; `instructions` are
+    read when one begins. `notifies`: whether somebody is told of each detached turn.
     """
 
     models: ModelSource
@@ -111,3 +151,9 @@ class Means:
     rates: KnownRates = field(default_factory=KnownRates)
     overflow: Callable[[], Policy | None] = lambda: None
     context: Callable[[], ContextRules] = ContextRules
+    approval: Callable[[], ApprovalRules] = ApprovalRules
+    toolbox: Callable[[], ToolRules] = ToolRules
+    recorder: Recorder | None = None
+    prepare: Prepare = prepare_nothing
+    instructions: InstructionSource = field(default_factory=NoInstructions)
+    notifies: Callable[[], bool] = lambda: False

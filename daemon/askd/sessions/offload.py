@@ -9,13 +9,15 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 
-from askd.core.events import Body, ItemAdded, PromptAccepted, ViewChanged
+from askd.core.events import Body, ItemAdded, PromptAccepted, PromptSteered, ViewChanged
 from askd.core.items import (
     PART_LIMIT_BYTES,
     AssistantMessage,
     Blob,
+    Copy,
     Part,
     Reasoning,
+    Snapshot,
     Text,
     ToolOutput,
     UserMessage,
@@ -46,15 +48,22 @@ def offload_body(body: Body) -> tuple[Body, Blobs]:
     blobs: Blobs = {}
     match body:
         case ItemAdded(item=AssistantMessage() as item):
-            lean = replace(
-                item,
-                parts=offload_parts(item.parts, blobs),
-                reasoning=_shorten(item.reasoning),
-            )
-            return replace(body, item=lean), blobs
+            reasoning = _shorten(item.reasoning)
+            taken = [each.arguments for each in item.calls] + [each.text for each in reasoning]
+            room = EVENT_LIMIT_BYTES - sum(len(encode_text(each)) for each in taken)
+            parts = offload_parts(item.parts, blobs, room=room)
+            return replace(body, item=replace(item, parts=parts, reasoning=reasoning)), blobs
+        case ItemAdded(item=Snapshot(copies=copies) as snapshot) if copies:
+            room = EVENT_LIMIT_BYTES // len(copies)
+            return replace(
+                body,
+                item=replace(
+                    snapshot, copies=tuple(_offload_copy(each, blobs, room=room) for each in copies)
+                ),
+            ), blobs
         case ItemAdded(item=(UserMessage() | ToolOutput()) as item):
             return replace(body, item=replace(item, parts=offload_parts(item.parts, blobs))), blobs
-        case PromptAccepted(items=items):
+        case PromptAccepted(items=items) | PromptSteered(items=items):
             room = EVENT_LIMIT_BYTES // max(1, len(items))
             lean_items = tuple(
                 replace(each, parts=offload_parts(each.parts, blobs, room=room)) for each in items
@@ -94,6 +103,13 @@ def offload_parts(
         kept[index] = Blob(digest, len(content), "text/plain", part.name)
         total -= sizes[index]
     return tuple(kept)
+
+
+def _offload_copy(copy: Copy, blobs: Blobs, *, room: int) -> Copy:
+    if copy.part is None:
+        return copy
+    (part,) = offload_parts((copy.part,), blobs, room=room)
+    return replace(copy, part=part)
 
 
 def encode_text(text: str) -> bytes:

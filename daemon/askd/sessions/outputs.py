@@ -1,12 +1,14 @@
 """Tool outputs that are too large, in a running turn: what the model gets to see of them.
 
-Before a completion, each output of the latest calls is looked at; what is decided
-about one that is too large is recorded as a change of the view, so that every later
-request holds it as this one does. The log keeps the whole, and `read_output` reads it
-in ranges. Nothing of a turn before is touched here.
+Before a completion, each output of the latest calls is looked at. One with more bytes than
+the settings allow is cut without a word; about one that is too large for the model it is
+decided. Either is recorded as a change of the view, so that every later request holds it
+as this one does. The log keeps the whole, and `read_output` reads it in ranges. Nothing of
+a turn before is touched here.
 """
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -30,10 +32,15 @@ from askd.sessions.live import LiveSession
 from askd.sessions.needs import Means, Report
 from askd.sessions.overflow import Excess, decide_overflow
 from askd.sessions.views import change_view
+from askd.tools.base import Site
 from askd.tools.registry import Registry
 
 READ_SHARE = 8
 """Of the budget, what one reading brings at the most: half of what any output may have."""
+WHOLE = 1000
+"""All that an output may have, in thousandths: of bytes or of tokens, whichever it has more of."""
+HEAD_BYTES = 100
+"""For the line above what was read; a reading is no output that must be cut itself."""
 READ_CHARACTERS = 4000
 """Where the model does not say how much it wants: about a thousand tokens of English."""
 DESCRIPTION: Mapping[str, Any] = {
@@ -109,6 +116,7 @@ async def fit_outputs(
         TooLarge, Parked, StorageFailed: as `decide_overflow`, of one of them.
     """
     model, means = reading.model, reading.means
+    await _cut_long(session, turn_id, reading, started=started)
     for output, cap in find_large(session.conversation, turn_id, reading):
         await started.wait()
         tokens = reading.count([output])
@@ -123,15 +131,47 @@ async def fit_outputs(
             shown = outputs.cut_output(output, text, limit=cap, count=reading.count)
         else:
             shown = outputs.blank_output(output, text)
-        change = ViewChanged(
-            means.new_id(),
-            "shorten",
-            shortened=(shown,),
-            tokens_before=tokens,
-            tokens_after=reading.count([shown]),
-            reason="overflow",
-        )
-        await change_view(session, partial(_always, change))
+        await _shorten(session, shown, reading, tokens_before=tokens, reason="overflow")
+
+
+async def _cut_long(
+    session: LiveSession, turn_id: str, reading: Reading, *, started: trio.Event
+) -> None:
+    """Cut those that have more bytes than the settings allow; what is left fits the model, too."""
+    most = reading.means.toolbox().output_bytes
+
+    def is_long(output: ToolOutput) -> bool:
+        return _is_open(session.conversation, output) and outputs.count_bytes(output) > most
+
+    if not any(map(is_long, outputs.find_latest(session.conversation.turns[turn_id]))):
+        return  # as nearly always: what they are in tokens is measured only once then
+    latest, sizes, cap = _measure_latest(session.conversation, turn_id, reading)
+    for output, tokens in zip(latest, sizes, strict=True):
+        if not is_long(output):
+            continue
+        await started.wait()
+
+        def weigh(items: Sequence[Item]) -> int:
+            size = sum(outputs.count_bytes(each) for each in items if isinstance(each, ToolOutput))
+            return math.ceil(WHOLE * max(size / most, reading.count(items) / cap))
+
+        text = await reading.read(output)
+        shown = outputs.cut_output(output, text, limit=WHOLE, count=weigh)
+        await _shorten(session, shown, reading, tokens_before=tokens, reason="output_bytes")
+
+
+async def _shorten(
+    session: LiveSession, shown: ToolOutput, reading: Reading, *, tokens_before: int, reason: str
+) -> None:
+    change = ViewChanged(
+        reading.means.new_id(),
+        "shorten",
+        shortened=(shown,),
+        tokens_before=tokens_before,
+        tokens_after=reading.count([shown]),
+        reason=reason,
+    )
+    await change_view(session, partial(_always, change))
 
 
 def _always(change: ViewChanged, conversation: Conversation) -> ViewChanged:
@@ -143,20 +183,32 @@ def find_large(
     conversation: Conversation, turn_id: str, reading: Reading
 ) -> list[tuple[ToolOutput, int]]:
     """Those of the turn's latest outputs that are too large, and the tokens each may have."""
+    latest, sizes, cap = _measure_latest(conversation, turn_id, reading)
+    return [
+        (output, cap)
+        for output, size in zip(latest, sizes, strict=True)
+        if size > cap and _is_open(conversation, output)
+    ]
+
+
+def _measure_latest(
+    conversation: Conversation, turn_id: str, reading: Reading
+) -> tuple[list[ToolOutput], list[int], int]:
+    """The turn's latest outputs, the tokens of each as it is seen, and those that one may have."""
     view = conversation.view
     latest = outputs.find_latest(conversation.turns[turn_id])
     if not latest:
-        return []
+        return [], [], 0
     sight = find_sight(conversation, turn_id)
     asking = sight.asking.items if sight.asking is not None else ()
     rest = reading.overhead + reading.count([*sight.pinned, *outputs.find_fixed(asking)])
     sizes = [reading.count([view.shortened.get(each.id, each)]) for each in latest]
-    cap = outputs.find_cap(sizes, budget=reading.model.limits.budget, rest=rest)
-    return [
-        (output, cap)
-        for output, size in zip(latest, sizes, strict=True)
-        if size > cap and output.id not in view.shortened and outputs.can_shorten(output)
-    ]
+    return latest, sizes, outputs.find_cap(sizes, budget=reading.model.limits.budget, rest=rest)
+
+
+def _is_open(conversation: Conversation, output: ToolOutput) -> bool:
+    """Whether an output can become shorter, and nothing was decided about it yet."""
+    return output.id not in conversation.view.shortened and outputs.can_shorten(output)
 
 
 def list_tools(conversation: Conversation, tools: Registry) -> Sequence[Mapping[str, Any]]:
@@ -172,18 +224,24 @@ def can_read(conversation: Conversation, tools: Registry) -> bool:
     return bool(conversation.view.shortened) and READ_OUTPUT not in tools
 
 
+def is_reading(conversation: Conversation, call: ToolCall, tools: Registry) -> bool:
+    """Whether the call reads on in what the conversation holds: of that nobody has to be asked."""
+    return call.name == READ_OUTPUT and can_read(conversation, tools)
+
+
 async def run_tool(
     conversation: Conversation,
     command: RunTool,
     *,
+    tools: Registry,
     model: Model | Failure,
     means: Means,
     read_blob: ReadBlob,
+    site: Site,
 ) -> ToolOutput:
-    """The output of a tool of the house's, or of what this conversation has to read on."""
-    is_ours = command.call.name == READ_OUTPUT and can_read(conversation, means.tools)
-    if not is_ours or isinstance(model, Failure):
-        return await means.tools.run(command.call, item_id=command.item_id)
+    """The output of one of the turn's tools, or of what this conversation has to read on."""
+    if not is_reading(conversation, command.call, tools) or isinstance(model, Failure):
+        return await tools.run(command.call, item_id=command.item_id, site=site)
     reading = Reading(model=model, means=means, read_blob=read_blob)
     return await read_output(conversation, command.call, command.item_id, reading)
 
@@ -210,8 +268,11 @@ async def _read_range(conversation: Conversation, call: ToolCall, reading: Readi
     if offset >= len(text):
         raise ValueError(f"That output ends at {len(text)}; there is nothing from {offset} on.")
     room = reading.model.limits.budget // READ_SHARE
-    piece = text[offset : offset + limit]
-    while len(piece) > 1 and measured(piece, reading) > room:
+    most = reading.means.toolbox().output_bytes - HEAD_BYTES
+    piece = text[offset : offset + min(limit, most)]
+    while len(piece) > 1 and (
+        measured(piece, reading) > room or len(piece.encode("utf-8", "replace")) > most
+    ):
         piece = piece[: len(piece) // 2]
     end = offset + len(piece)
     more = f"; go on with offset {end}" if end < len(text) else ""

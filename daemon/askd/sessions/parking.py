@@ -1,12 +1,14 @@
 """Parking: a turn that waits for a person is run by nobody until it is answered.
 
 `ask_person` either knows the answer, for the log holds it, or asks and raises
-`Parked`. Whoever runs the turn lets go of it then: it takes no place among the
-running ones, outlives the daemon, and comes to the same point again when the
-question is answered, or when nobody did in time.
+`Parked`; `ask_all` does so for several matters at once. Whoever runs the turn lets
+go of it then: it takes no place among the running ones, outlives the daemon, and
+comes to the same point again when every question is answered, or when nobody did
+in time.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from askd.core.conversation import TurnRecord
@@ -20,7 +22,8 @@ from askd.core.questions import (
     describe_question,
     digest_question,
     find_answer,
-    find_open,
+    find_number,
+    find_parking,
     find_question,
 )
 from askd.core.turn import Interrupted
@@ -31,7 +34,6 @@ ATTENDED_S = 600.0
 DETACHED_S = 86_400.0
 """A day: who asked has gone, and looks at it when there is time."""
 
-
 POLL_S = 60.0
 """Ends are times of the wall clock, which may be set: it is looked at this often."""
 LATE = "The time limit of {limit:g} s was reached while the turn waited for a person."
@@ -39,6 +41,34 @@ LATE = "The time limit of {limit:g} s was reached while the turn waited for a pe
 
 class Parked(Exception):
     """The turn waits for a person. No fault: let it pass, and nothing of the turn is lost."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matter:
+    """One thing that a person is to decide.
+
+    Attributes:
+        subject: what is decided on, the same when the turn comes here again: the id of the
+            completion's item, of a call's output. It is asked about once in a turn.
+        text: what is shown above the choices, which are numbered in their order.
+        more: facts for programs that show the question in their own way; JSON.
+    """
+
+    kind: QuestionKind
+    subject: str
+    text: str
+    choices: Sequence[Choice]
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def detail(self) -> dict[str, Any]:
+        """What is shown, whole: `detail` of the question's event."""
+        return describe_question(self.subject, self.text, self.choices, self.more)
+
+    @property
+    def digest(self) -> str:
+        """What an answer to it names."""
+        return digest_question(self.kind, self.detail)
 
 
 async def ask_person(
@@ -52,39 +82,52 @@ async def ask_person(
     is_detached: bool,
     now: Callable[[], float],
     more: Mapping[str, Any] | None = None,
-    attended_s: float = ATTENDED_S,
-    detached_s: float = DETACHED_S,
 ) -> QuestionAnswered:
-    """What a person decided. To be called where the turn can be left and come to again.
+    """What a person decided on one matter: as `ask_all`, whose words these are."""
+    matter = Matter(kind=kind, subject=subject, text=text, choices=choices, more=more or {})
+    answers = await ask_all(session, turn_id, [matter], is_detached=is_detached, now=now)
+    return answers[0]
 
-    Args:
-        subject: what is decided on, the same when the turn comes here again: the id of the
-            completion's item, of a call. It is asked about once in a turn.
-        text: what is shown above the choices, which are numbered in their order.
-        more: facts for programs that show the question in their own way; JSON.
+
+async def ask_all(
+    session: LiveSession,
+    turn_id: str,
+    matters: Sequence[Matter],
+    *,
+    is_detached: bool,
+    now: Callable[[], float],
+) -> list[QuestionAnswered]:
+    """What people decided, in the order of the matters; what is new is asked in one append.
+
+    To be called where the turn can be left and come to again.
 
     Returns:
-        The answer; `by` `EXPIRY` with the decision `EXPIRED`: nobody answered in time.
+        The answers; `by` `EXPIRY` with the decision `EXPIRED`: nobody answered in time.
 
     Raises:
-        Parked: it has been asked, and is not answered yet.
-        StorageFailed: the question could not be stored.
+        Parked: all is asked, and not all of it is answered yet.
+        StorageFailed: the questions could not be stored.
     """
     record = session.conversation.turns[turn_id]
-    answer = find_answer(record, kind, subject)
-    if answer is not None:
-        return answer
-    if find_question(record, kind, subject) is None:
-        detail = describe_question(subject, text, choices, more or {})
-        question = QuestionAsked(
+    found = [find_answer(record, each.kind, each.subject) for each in matters]
+    answers = [each for each in found if each is not None]
+    if len(answers) == len(matters):
+        return answers
+    new = [each for each in matters if find_question(record, each.kind, each.subject) is None]
+    expires_at = now() + (DETACHED_S if is_detached else ATTENDED_S)
+    questions = [
+        QuestionAsked(
             turn_id=turn_id,
-            question_id=f"{turn_id}.q{len(record.questions) + 1}",
-            kind=kind,
-            digest=digest_question(kind, detail),
-            detail=detail,
-            expires_at=now() + (detached_s if is_detached else attended_s),
+            question_id=f"{turn_id}.q{number}",
+            kind=each.kind,
+            digest=each.digest,
+            detail=each.detail,
+            expires_at=expires_at,
         )
-        await session.append([question])
+        for number, each in enumerate(new, start=find_number(record))
+    ]
+    if questions:
+        await session.append(questions)
     raise Parked
 
 
@@ -99,7 +142,7 @@ def find_parked(session: LiveSession) -> TurnRecord | None:
 
 def is_answered(record: TurnRecord) -> bool:
     """Whether a parked turn has been told what it waits for."""
-    return bool(record.questions) and find_open(record) is None
+    return bool(record.questions) and not find_parking(record)
 
 
 def find_time_left(record: TurnRecord, now: Callable[[], float]) -> float | None:
@@ -116,8 +159,8 @@ async def keep_time(session: LiveSession, now: Callable[[], float]) -> float | N
     at again; None: nothing waits.
     """
     record = find_parked(session)
-    question = None if record is None else find_open(record)
-    if record is None or question is None:
+    asked = [] if record is None else find_parking(record)
+    if record is None or not asked:
         return None
     turn_id, limit = record.prompt.turn_id, record.prompt.options.timeout_s
     left = find_time_left(record, now)
@@ -126,9 +169,14 @@ async def keep_time(session: LiveSession, now: Callable[[], float]) -> float | N
         await session.close_parked(turn_id, end)
         return None
     async with session.admission:  # where answers are taken: the first one wins
-        waits = question.expires_at - now()
-        if waits <= 0 and question.question_id in session.conversation.open_questions:
-            answer = QuestionAnswered(turn_id, question.question_id, EXPIRY, EXPIRED)
-            await session.append([answer])
+        unanswered = session.conversation.open_questions
+        late = [
+            QuestionAnswered(turn_id, each.question_id, EXPIRY, EXPIRED)
+            for each in asked
+            if each.expires_at <= now() and each.question_id in unanswered
+        ]
+        if late:
+            await session.append(late)
             return None
-    return min(POLL_S, max(waits, 0.0), POLL_S if left is None else left)
+    waits = max(min(each.expires_at for each in asked) - now(), 0.0)
+    return min(POLL_S, waits, POLL_S if left is None else left)

@@ -10,15 +10,18 @@ from dataclasses import dataclass
 from askd.core.calibration import UNKNOWN, Rates, estimate
 from askd.core.context import Context
 from askd.core.events import TurnOptions
+from askd.core.instructions import InstructionFile
 from askd.core.items import Item
 from askd.core.tokens import measure, measure_system
 from askd.errors import ProviderError
 from askd.providers.base import Caller, Model
 from askd.sessions.contents import hide_images
+from askd.sessions.instructions import find_given, find_told
 from askd.sessions.live import LiveSession
 from askd.sessions.needs import Means
 from askd.sessions.outputs import list_tools
 from askd.sessions.requests import find_context
+from askd.sessions.toolbox import find_toolbox
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,8 @@ class Preview:
         shown: its items as the model will get them; blobs are still blobs.
         tokens: of the whole request, as far as the model's answers have taught; a little more
             than its items', for a request has a frame and tools.
+        instructions: what of the system prompt is the project's; those of the last turn, if no
+            turn has begun since.
         rates: what the model makes of a text, as far as was known then.
     """
 
@@ -46,6 +51,7 @@ class Preview:
     tokens: int
     rates: Rates
     system_tokens: int
+    instructions: Sequence[InstructionFile] = ()
     model: Model | None
     note: str | None = None
 
@@ -61,40 +67,54 @@ class Preview:
             yield SeenItem(shown, estimate(measure(item), self.rates))
 
 
-async def preview(session: LiveSession, caller: Caller, means: Means) -> Preview:
-    """What the session's next request will hold, as far as it is known now."""
-    options = _find_options(session)[1]
-    model, note = None, None
+async def preview(
+    session: LiveSession, caller: Caller, means: Means, *, model: str | None = None
+) -> Preview:
+    """What the session's next request will hold, as far as it is known now.
+
+    `model`: what a prompt to come asks for; one that runs or waits has said its own.
+    """
+    options = _find_options(session, model)[1]
+    found, note = None, None
     try:
-        model = await means.models.resolve(
+        found = await means.models.resolve(
             options.model or session.conversation.settings.model, caller
         )
     except ProviderError as error:
         note = error.message
     # Looked up again: the model may have taken its time.
-    turn_id, options = _find_options(session)
+    turn_id, options = _find_options(session, model)
     conversation = session.conversation
-    system = options.system or conversation.settings.system
-    context = find_context(conversation, turn_id, system=system, options=options, model=model)
-    shown = hide_images(context.items, model)
+    context = find_context(
+        conversation,
+        turn_id,
+        system=find_told(conversation, options),
+        options=options,
+        model=found,
+    )
+    shown = hide_images(context.items, found)
     # What was learned of a model holds also when it cannot be asked just now.
-    name = (options.model or conversation.settings.model) if model is None else model.name
+    name = (options.model or conversation.settings.model) if found is None else found.name
     rates = UNKNOWN if name is None else means.rates.find(name)
-    takes_tools = model is not None and model.manners.tools
-    tools = list_tools(conversation, means.tools) if takes_tools else ()
+    takes_tools = found is not None and found.manners.tools
+    toolbox = find_toolbox(conversation, options, means, model=found)
+    tools = list_tools(conversation, toolbox) if takes_tools else ()
     return Preview(
         context=context,
         shown=shown,
         tokens=estimate(context.measure(tools), rates),
         rates=rates,
+        instructions=find_given(conversation, options),
         system_tokens=estimate(measure_system(context.system), rates),
-        model=model,
+        model=found,
         note=note,
     )
 
 
-def _find_options(session: LiveSession) -> tuple[str | None, TurnOptions]:
-    """The turn whose request is the next, and what it asks for."""
+def _find_options(session: LiveSession, model: str | None) -> tuple[str | None, TurnOptions]:
+    """The turn whose request is the next, and what it asks for; `model`: of one to come."""
     turn_id = session.active_turn or next(iter(session.queue), None)
     record = session.conversation.turn_record(turn_id) if turn_id is not None else None
-    return (None, TurnOptions()) if record is None else (turn_id, record.prompt.options)
+    if record is None or record.finished is not None:  # it is over, and put away in a moment
+        return None, TurnOptions(model=model)
+    return turn_id, record.prompt.options

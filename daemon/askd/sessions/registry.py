@@ -11,6 +11,7 @@ from functools import partial
 
 import trio
 
+from askd.core.conversation import Conversation
 from askd.core.events import Event
 from askd.errors import AskdError, Busy, NotFound, RequestError, StorageFailed
 from askd.sessions.chores import run_memory_jobs
@@ -20,6 +21,7 @@ from askd.sessions.findings import report_load
 from askd.sessions.hub import Hub, Published
 from askd.sessions.live import LiveSession
 from askd.sessions.needs import LogReader, Means, MemoryStore, SessionStore
+from askd.sessions.notifying import NotifyingLog
 from askd.sessions.targets import Target, ToCreate, check_new_name, find_target
 from askd.store import refusals
 from askd.store.log import Log, Write
@@ -60,7 +62,7 @@ class Sessions:
         means: Means,
         encode: Callable[[Published], bytes],
     ) -> None:
-        self.log = log
+        self.log: Log = NotifyingLog(log, find=self._find_conversation, means=means)
         self.memory = memory
         self.reader = reader
         self.means = means
@@ -128,6 +130,10 @@ class Sessions:
     def find_live(self, conversation_id: str) -> LiveSession | None:
         """The session if it is in memory."""
         return self._live.get(conversation_id)
+
+    def _find_conversation(self, conversation_id: str) -> Conversation | None:
+        session = self._live.get(conversation_id)
+        return None if session is None else session.conversation
 
     def live(self) -> list[LiveSession]:
         """Every session in memory, the one that changed last first."""
@@ -211,13 +217,13 @@ class Sessions:
         session = await self.get(conversation_id)
         for turn_id in reversed(session.queue):
             await session.withdraw(turn_id)
-        running = session.running
-        if running is not None:
+        if (running := session.running) is not None:
             await session.interrupt(running.turn_id, "delete")
             with trio.move_on_after(INTERRUPT_WAIT_S):
                 await session.wait_finished(running.turn_id)
-        await session.log.delete(conversation_id)
-        await self.forget(conversation_id)
+        with trio.CancelScope(shield=True):  # or a session without its conversation would stay
+            await session.log.delete(conversation_id)
+            await self.forget(conversation_id)
 
     async def forget(self, conversation_id: str) -> None:
         """A conversation was removed from the log: its session goes, and whoever watches hears."""

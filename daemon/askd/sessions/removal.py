@@ -4,6 +4,8 @@ One that is at work, or that somebody watches, stays; so does what the log says 
 to be kept. It loads nothing: what is old is seldom in memory.
 """
 
+import trio
+
 from askd.sessions.registry import Sessions
 
 
@@ -22,7 +24,9 @@ async def expire(
     session = sessions.find_live(conversation_id)
     if sessions.is_loading(conversation_id) or (session is not None and not session.is_idle()):
         return False
-    if not await sessions.log.expire(conversation_id, before_at=before_at, archive=archive):
-        return False
-    await sessions.forget(conversation_id)
+    # Whoever hangs up now is not told; a session without its conversation must not stay.
+    with trio.CancelScope(shield=True):
+        if not await sessions.log.expire(conversation_id, before_at=before_at, archive=archive):
+            return False
+        await sessions.forget(conversation_id)
     return True

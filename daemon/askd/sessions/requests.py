@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, cast, get_args
 
 from askd.core.context import Context, build_context
-from askd.core.conversation import Conversation
+from askd.core.conversation import Conversation, TurnRecord
 from askd.core.events import TurnOptions
 from askd.core.items import Item
 from askd.core.outcome import Usage
@@ -33,6 +33,12 @@ def find_context(
     """
     told = system if model is None else find_system(system, options, model)
     return build_context(conversation, turn_id, system=told)
+
+
+def find_asked(record: TurnRecord) -> frozenset[str]:
+    """The ids of what people said in a turn: its prompt, and what was said while it ran."""
+    said = [*record.prompt.items, *(item for each in record.steered for item in each.items)]
+    return frozenset(item.id for item in said)
 
 
 def find_system(system: str | None, options: TurnOptions, model: Model) -> str | None:

@@ -1,4 +1,4 @@
-"""The rules of `[context]` as the sessions take them, and the bounds that follow for a model.
+"""The rules of `[context]`, `[tools]` and `[instructions]` as the sessions take them.
 
 Plain values: where they are read from is not known here, and nothing is decided.
 """
@@ -54,3 +54,34 @@ class ContextRules:
             min_turns=self.min_turns,
             max_messages=self.max_messages,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolRules:
+    """What tools are offered and how often they are run.
+
+    Attributes:
+        enabled: what is offered where nobody says which: names, patterns and groups.
+        max_completions: in one turn.
+        max_repeats: of the same call with the same arguments in a row.
+        output_bytes: of one output that a model is shown.
+        snapshots: the files of a workspace are recorded before a turn first writes there.
+    """
+
+    enabled: tuple[str, ...] = ("all",)
+    max_completions: int = 50
+    max_repeats: int = 3
+    output_bytes: int = 32_768
+    snapshots: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstructionRules:
+    """Whether turns get the instructions of the caller's project, where nobody says.
+
+    Attributes:
+        files: paths below a directory; the first that there is counts.
+    """
+
+    enabled: bool = True
+    files: tuple[str, ...] = ("AGENTS.md",)

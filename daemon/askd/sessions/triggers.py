@@ -10,15 +10,17 @@ from typing import Literal
 
 from askd.core.bounds import Bounds
 from askd.core.conversation import Conversation
-from askd.core.events import Body, CompletionFinished, ItemAdded, TurnFinished
+from askd.core.events import Body, CompletionFinished, ItemAdded, TurnFinished, TurnOptions
 from askd.core.items import AssistantMessage, Item, ToolOutput, UserMessage
 from askd.core.pruning import COMING_MESSAGES
 from askd.core.sight import find_sight
 from askd.core.tokens import measure_request
 from askd.providers.base import Model
+from askd.sessions.instructions import find_told
 from askd.sessions.live import LiveSession
 from askd.sessions.needs import Means
 from askd.sessions.outputs import list_tools
+from askd.sessions.toolbox import find_toolbox
 from askd.store.log import NewJob
 
 Relief = Literal["compact", "prune"]
@@ -31,6 +33,8 @@ not be compacted is pruned."""
 THRESHOLD = "threshold"
 REQUEST = "request"
 """Why a view is made smaller, as the event says it: by itself, or because somebody asked."""
+NO_OPTIONS = TurnOptions()
+"""Of a request that belongs to no turn yet: what the conversation has counts."""
 
 
 def find_jobs(
@@ -72,8 +76,9 @@ def find_relief(
     rules, conversation = means.context(), session.conversation
     bounds = rules.bounds(model)
     items = _find_next_items(conversation, turn_id, bodies)
+    options = conversation.turns[turn_id].prompt.options
     relief = choose_relief(
-        estimate_request(conversation, items, model=model, means=means),
+        estimate_request(conversation, items, model=model, means=means, options=options),
         bounds,
         messages=count_messages(items),
         may_compact=rules.compaction and session.compactions.may_begin(turn_id, means.now()),
@@ -82,11 +87,17 @@ def find_relief(
 
 
 def estimate_request(
-    conversation: Conversation, items: Sequence[Item], *, model: Model, means: Means
+    conversation: Conversation,
+    items: Sequence[Item],
+    *,
+    model: Model,
+    means: Means,
+    options: TurnOptions = NO_OPTIONS,
 ) -> int:
     """About how many tokens a request with these items has: its frame, system prompt and tools."""
-    tools = list_tools(conversation, means.tools) if model.manners.tools else ()
-    size = measure_request(items, system=conversation.settings.system, tools=tools)
+    toolbox = find_toolbox(conversation, options, means, model=model)
+    tools = list_tools(conversation, toolbox) if model.manners.tools else ()
+    size = measure_request(items, system=find_told(conversation, NO_OPTIONS), tools=tools)
     return means.rates.estimate(model.name, size)
 
 

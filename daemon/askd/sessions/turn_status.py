@@ -20,7 +20,11 @@ class TurnStatus:
 
 @dataclass(frozen=True, slots=True)
 class RunningTurn:
-    """The turn that the driver has in hand, and where to send what happens to it."""
+    """The turn that the driver has in hand, and where to send what happens to it.
+
+    `can_join`: whether a message that steers it would still be answered by it.
+    """
 
     turn_id: str
     post: Callable[[Input], None]
+    can_join: Callable[[], bool]

@@ -1,29 +1,22 @@
 """One turn being run: the machine's commands carried out, and what became of them fed back.
 
 What to do is decided by `core.turn`; here it is only done: events appended, the
-model asked, tools run. When storage fails, the answer goes on without it and
+model asked, calls worked off. When storage fails, the answer goes on without it and
 the end is reported as unsaved; what could not be appended is folded into a copy
 of the conversation that nobody else sees.
 """
 
 import copy
 import logging
-from collections import deque
 from collections.abc import Callable, Sequence
 from typing import assert_never
 
 import trio
 
 from askd.core.conversation import Conversation
-from askd.core.events import (
-    Body,
-    Event,
-    SettingsChanged,
-    TurnFinished,
-    TurnStarted,
-)
-from askd.core.outcome import STORAGE, TIME_LIMIT, Failure
-from askd.core.pairs import interrupt_call
+from askd.core.events import Body, Event, TurnStarted
+from askd.core.instructions import InstructionFile
+from askd.core.outcome import TIME_LIMIT, Failure
 from askd.core.turn import (
     Append,
     CallModel,
@@ -38,20 +31,24 @@ from askd.core.turn import (
     RunTool,
     Started,
     StopTools,
-    ToolReturned,
     Turn,
 )
 from askd.errors import AskdError, StorageFailed
 from askd.providers.base import Caller, Model
+from askd.sessions.calls import Calls
 from askd.sessions.completion import Completion, Setting
 from askd.sessions.contents import ReadBlob
+from askd.sessions.defaults import add_defaults
+from askd.sessions.endings import end_unsaved
 from askd.sessions.hub import Progress
-from askd.sessions.live import UNSAVED, LiveSession
+from askd.sessions.inbox import Inbox
+from askd.sessions.instructions import find_instructions, find_told
+from askd.sessions.keeping import Kept
+from askd.sessions.live import LiveSession
 from askd.sessions.needs import Means
 from askd.sessions.offload import offload_bodies
-from askd.sessions.outputs import run_tool
 from askd.sessions.parking import Parked, find_time_left
-from askd.sessions.requests import explain_guess
+from askd.sessions.requests import explain_guess, find_asked
 from askd.sessions.triggers import expect_jobs, find_jobs
 from askd.sessions.turn_status import RunningTurn
 from askd.store.log import Write
@@ -68,7 +65,8 @@ class TurnRun:
         self._session = session
         self._turn_id = turn_id
         self._means = means
-        self._read_blob = read_blob
+        self._kept = Kept(read_blob)
+        self._read_blob = self._kept.read
         record = session.conversation.turns[turn_id]
         self._prompt = record.prompt
         # One that was parked, and that nobody has to try anew, goes on as it was.
@@ -76,17 +74,18 @@ class TurnRun:
         self._attempt = None if goes_on else record.attempt + 1
         self._time_left = find_time_left(record, means.now) if goes_on else None
         self._parks = False
-        self._machine = Turn.rebuild(record)
+        self._machine = Turn(turn_id)  # as its log is when it begins
         session.compactions.keep_caller(session.callers.get(turn_id))
         self._caller = session.callers.get(turn_id) or Caller(
             env=record.prompt.env or {}, secrets={}
         )
-        self._inbox: deque[Input] = deque()
-        self._poke = trio.Event()
+        self._inbox = Inbox()
         self._completion: Completion | None = None
-        self._tools: dict[str, trio.CancelScope] = {}
+        self._calls: Calls | None = None
         self._finish: Finish | None = None
         self._chosen: str | None = None
+        self._instructions: tuple[InstructionFile, ...] | None = None
+        self._has_tools = trio.Event()
         self._may_speak = trio.Event()
         self._held: list[tuple[str, str]] = []
         self._unsaved: StorageFailed | None = None
@@ -94,35 +93,47 @@ class TurnRun:
 
     def post(self, happened: Input) -> None:
         """Something happened to the turn; after its end nothing does."""
-        self._inbox.append(happened)
-        self._poke.set()
+        self._inbox.post(happened)
+
+    def _can_join(self) -> bool:
+        """Whether a message that is accepted into the turn now will be answered by it."""
+        is_running = self._machine.phase in ("asking", "working") and not self._inbox.brings_end
+        return is_running and self._unsaved is None
 
     async def run(self, *, is_due: Callable[[], bool]) -> None:
         """Run the turn, if it is still due when all is ready; return when it is over or parked."""
         model = await self._resolve()
         session = self._session
+        if self._attempt is not None and isinstance(model, Model):
+            self._instructions = await find_instructions(
+                session.conversation, self._prompt, self._means, report=self._tell
+            )
         async with session.starting:
             if not is_due():
                 return
             name = model.name if isinstance(model, Model) else None
+            record = session.conversation.turns[self._turn_id]
+            limit = self._means.toolbox().max_completions
+            self._machine = Turn.rebuild(record, max_completions=limit)
             self.post(Resumed() if self._attempt is None else Started(self._attempt, name))
-            session.running = RunningTurn(self._turn_id, self.post)
+            session.running = RunningTurn(self._turn_id, self.post, self._can_join)
         try:
             # In it: the running completion, running tools and the time limit; run() ends them all.
             async with trio.open_nursery() as nursery:
                 if self._prompt.options.timeout_s is not None:
                     nursery.start_soon(self._limit_time, self._prompt.options.timeout_s)
                 while self._finish is None and not self._parks:
-                    await self._poke.wait()
-                    self._poke = trio.Event()
+                    await self._inbox.wait()
                     while self._inbox and self._finish is None:
-                        commands = self._machine.feed(self._inbox.popleft())
-                        await self._carry_out(commands, model, nursery)
+                        async with session.starting:  # nothing joins what is about to end
+                            commands = self._machine.feed(self._inbox.take())
+                            await self._carry_out(commands, model, nursery)
                 if self._parks:  # from this moment on, whoever ends the turn does so without us
                     session.running = None
                 nursery.cancel_scope.cancel()
             if self._unsaved is not None and self._finish is not None:
-                self._report_unsaved(self._finish, self._unsaved)
+                end = end_unsaved(self._turn_id, self._machine.usage, self._unsaved)
+                session.report_unsaved(end, outcome=self._finish.outcome)
         finally:
             session.running = None
 
@@ -143,11 +154,13 @@ class TurnRun:
         self, commands: Sequence[Command], model: Model | Failure, nursery: trio.Nursery
     ) -> None:
         bodies: list[Body] = []
+        runs: list[RunTool] = []
         for command in commands:
             if isinstance(command, Append):
                 bodies.append(command.body)
                 continue
-            if isinstance(command, CallModel) and isinstance(model, Model) and _is_start(bodies):
+            is_start = bool(bodies) and all(isinstance(each, TurnStarted) for each in bodies)
+            if isinstance(command, CallModel) and isinstance(model, Model) and is_start:
                 # The model needs longer than the disk: it is asked while the start is committed,
                 # and nothing of what it says is shown or kept before. After a crash in between
                 # the turn has not started and is asked anew, which no tool has noticed.
@@ -172,15 +185,17 @@ class TurnRun:
                     if self._completion is not None:
                         self._completion.cancel()
                 case RunTool():
-                    nursery.start_soon(self._run_tool, command, model)
+                    runs.append(command)
                 case StopTools():
-                    for scope in self._tools.values():
-                        scope.cancel()
+                    self._stop_calls()
                 case Finish():
                     self._finish = command
                 case _:
                     assert_never(command)
         await self._append(bodies, model)
+        if runs:
+            self._calls = self._collect_calls(runs, model)
+            nursery.start_soon(self._work_off, self._calls)
 
     def _begin(self, command: CallModel, model: Model, nursery: trio.Nursery) -> None:
         self._may_speak = trio.Event()
@@ -208,10 +223,12 @@ class TurnRun:
             model=model,
             caller=self._caller,
             options=options,
-            system=options.system or conversation.settings.system,
-            asked=frozenset(item.id for item in self._prompt.items),
+            system=find_told(conversation, options, self._instructions),
+            asked=find_asked(conversation.turns[self._turn_id]),
             read_blob=self._read_blob,
             report=self._tell,
+            root=self._prompt.cwd,
+            has_tools=self._has_tools,
         )
         return Completion(
             command,
@@ -227,27 +244,42 @@ class TurnRun:
             self.post(await completion.run())
         except Parked:
             if self._unsaved is None:
-                self._parks = True
-                self._poke.set()
+                self._park()
             else:  # what is not stored cannot be come back to
                 self.post(CompletionCancelled())
 
-    async def _run_tool(self, command: RunTool, model: Model | Failure) -> None:
-        with trio.CancelScope() as scope:
-            self._tools[command.item_id] = scope
-            try:
-                output = await run_tool(
-                    self._shadow or self._session.conversation,
-                    command,
-                    model=model,
-                    means=self._means,
-                    read_blob=self._read_blob,
-                )
-            finally:
-                del self._tools[command.item_id]
-        if scope.cancelled_caught:
-            output = interrupt_call(command.call, command.item_id)
-        self.post(ToolReturned(output))
+    def _collect_calls(self, commands: Sequence[RunTool], model: Model | Failure) -> Calls:
+        return Calls(
+            commands,
+            session=self._session,
+            turn_id=self._turn_id,
+            shadow=self._shadow,
+            model=model,
+            means=self._means,
+            read_blob=self._read_blob,
+            keep=self._kept.keep,
+            report=self._tell,
+            post=self.post,
+            lose_storage=self._lose_storage,
+        )
+
+    async def _work_off(self, calls: Calls) -> None:
+        try:
+            await calls.run()
+        except Parked:
+            self._park()
+
+    def _stop_calls(self) -> None:
+        if self._calls is None:
+            return
+        self._calls.stop()
+        if self._parks:  # it has just ended, to wait for a person
+            self._parks = False
+            self._calls.abandon()
+
+    def _park(self) -> None:
+        self._parks = True
+        self._inbox.wake()
 
     async def _limit_time(self, timeout_s: float) -> None:
         await trio.sleep(timeout_s if self._time_left is None else max(self._time_left, 0.0))
@@ -268,21 +300,32 @@ class TurnRun:
     async def _append(self, bodies: Sequence[Body], model: Model | Failure) -> None:
         if not bodies:
             return
-        bodies = self._add_settings(bodies, model)
+        name = model.name if isinstance(model, Model) else None
+        conversation, options = self._session.conversation, self._prompt.options
+        bodies = add_defaults(
+            bodies, conversation, options, model=name, instructions=self._instructions
+        )
         if self._unsaved is None:
             try:
                 write = self._make_write(bodies, model)
                 await self._session.log.append(write)
+                self._kept.drop(digest for digest, _ in write.blobs)
                 expect_jobs(self._session, self._turn_id, write.jobs)
                 return
             except StorageFailed as error:
-                log.error("Failed to save turn: id=%s: %s", self._session.id, error.message)
-                self._unsaved = error
-                self._shadow = copy.deepcopy(self._session.conversation)
+                self._lose_storage(error)
         self._fold_unsaved(bodies)
+
+    def _lose_storage(self, error: StorageFailed) -> Conversation:
+        """From here on nothing is stored; answer with the conversation that goes on by itself."""
+        log.error("Failed to save turn: id=%s: %s", self._session.id, error.message)
+        self._unsaved = error
+        self._shadow = copy.deepcopy(self._session.conversation)
+        return self._shadow
 
     def _make_write(self, bodies: Sequence[Body], model: Model | Failure) -> Write:
         lean, blobs = offload_bodies(bodies)
+        blobs |= self._kept.find(lean)
         jobs = find_jobs(
             self._session,
             self._turn_id,
@@ -294,39 +337,9 @@ class TurnRun:
             conversation_id=self._session.id, bodies=lean, jobs=jobs, blobs=list(blobs.items())
         )
 
-    def _add_settings(self, bodies: Sequence[Body], model: Model | Failure) -> Sequence[Body]:
-        """With a conversation's first turn its model and system prompt become its settings."""
-        if not any(isinstance(body, TurnStarted) for body in bodies):
-            return bodies
-        conversation = self._session.conversation
-        new_model = new_system = None
-        if conversation.settings.model is None and isinstance(model, Model):
-            new_model = model.name
-        if conversation.settings.system is None and not conversation.started:
-            new_system = self._prompt.options.system
-        if new_model is None and new_system is None:
-            return bodies
-        return [SettingsChanged(new_model, new_system), *bodies]
-
     def _fold_unsaved(self, bodies: Sequence[Body]) -> None:
         shadow = self._shadow
         if shadow is None:
             return
         for body in bodies:
             shadow.apply(Event(self._session.id, shadow.last_seq + 1, self._means.now(), body))
-
-    def _report_unsaved(self, finish: Finish, error: StorageFailed) -> None:
-        end = TurnFinished(
-            self._turn_id,
-            "interrupted",
-            STORAGE,
-            usage=self._machine.usage,
-            reason="storage_failed",
-            message=f"{UNSAVED}{error.message}",
-        )
-        self._session.report_unsaved(end, outcome=finish.outcome)
-
-
-def _is_start(bodies: Sequence[Body]) -> bool:
-    """Whether a request need not wait for these: it holds nothing of them."""
-    return bool(bodies) and all(isinstance(body, TurnStarted) for body in bodies)

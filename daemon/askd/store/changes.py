@@ -26,7 +26,9 @@ from askd.store.projection import (
     find_row_to_extend,
     number_events,
 )
+from askd.store.schedules.rows import follow_firing, leave_conversation, note_firing
 from askd.store.search.index import ask_rebuild, forget_conversation, index_events
+from askd.store.snapshots import note_snapshots
 from askd.store.token_rates import learn_rates
 from askd.store.usage import count_answers
 
@@ -98,10 +100,13 @@ def append(write: Write) -> Change[Committed]:
                 "UPDATE conversations SET imported_at = ? WHERE id = ?", (at, row.id)
             )
         index_events(connection, events)
+        note_snapshots(connection, events)
         _follow_turns(connection, row.id, events)
         if write.key is not None:
             seq = find_key_seq(events, write.key.turn_id)
             save_key(connection, write.key, row.id, seq=seq)
+            if write.firing is not None:
+                note_firing(connection, write.firing, row.id, write.key.turn_id, at=at)
         if write.terminal is not None:
             connection.execute(
                 "INSERT INTO terminals (terminal, conversation_id, at) VALUES (?, ?, ?)"
@@ -133,6 +138,7 @@ def delete(conversation_id: str, *, archive: bool = False) -> Change[None]:
             " ON CONFLICT (path) DO UPDATE SET archive = excluded.archive",
             (archive, conversation_id),
         )
+        leave_conversation(connection, conversation_id, at=at)
         # Everything else refers to this row and goes with it; what it has cost is kept without it.
         connection.execute("DELETE FROM conversations WHERE id = ?", (conversation_id,))
         blobs.drop_unused(connection, digests)
@@ -206,9 +212,10 @@ def save_events(
 def _follow_turns(
     connection: sqlite3.Connection, conversation_id: str, events: Sequence[Event]
 ) -> None:
-    """Keep `open_turns`, `partials` and the turns' jobs true to what these events say."""
+    """Keep `open_turns`, `partials`, the turns' jobs and slots true to what these events say."""
     for event in events:
         follow_turn_job(connection, event)
+        follow_firing(connection, event)
         match event.body:
             case PromptAccepted(turn_id=turn_id):
                 connection.execute(

@@ -143,7 +143,7 @@ class Checkup:
         take = partial(take_inventory, self._path, Path(status.directory), limit_s=limit_s / 2)
         try:
             found = await trio.to_thread.run_sync(take, abandon_on_cancel=True)
-        except sqlite3.Error:
+        except (StorageFailed, sqlite3.Error):
             return status  # what is wrong with the database stands above
         if found.missing:
             self._mirrors.sweep()

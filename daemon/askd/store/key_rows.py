@@ -31,8 +31,9 @@ def save_key(
 
 def forget_keys(connection: sqlite3.Connection, conversation_id: str) -> None:
     """The conversation is deleted: keep its keys, known and unreadable."""
+    # One of its id may have been deleted before: what is hidden already must not be hidden again.
     keys = connection.execute(
-        "SELECT key FROM keys WHERE conversation_id = ?", (conversation_id,)
+        "SELECT key FROM keys WHERE conversation_id = ? AND seq > 0", (conversation_id,)
     ).fetchall()
     connection.executemany(
         "UPDATE OR REPLACE keys SET key = ?, seq = 0 WHERE key = ?",

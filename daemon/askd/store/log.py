@@ -70,6 +70,18 @@ class ClaimedJob:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Firing:
+    """The prompt is sent by a schedule, for a slot (unix seconds); None: somebody asked for it.
+
+    `skipped`: slots before it for which nothing is sent.
+    """
+
+    schedule_id: str
+    slot: float | None
+    skipped: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Write:
     """Append `bodies` to one conversation, and all that must be true with them.
 
@@ -82,6 +94,7 @@ class Write:
         blobs: digests that the bodies name, held in memory until now; stored with them.
         times: when each body happened, in unix seconds, if that was elsewhere (an import); what
             its answers took is not counted then. None: now, here.
+        firing: a schedule sends the prompt that `key` stands for; the slot is handled with it.
     """
 
     conversation_id: str
@@ -93,6 +106,7 @@ class Write:
     fulfils: Fence | None = None
     blobs: Sequence[tuple[str, bytes]] = ()
     times: Sequence[float] | None = None
+    firing: Firing | None = None
 
 
 @dataclass(frozen=True, slots=True)

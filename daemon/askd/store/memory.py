@@ -50,7 +50,7 @@ class MemoryLog(Log):
                 self._observe(committed.events)
             except Exception:
                 # The events are in the log: that is what the caller asked for.
-                logger.exception("the observer of committed events failed")
+                logger.exception("The observer of committed events failed")
         # As with the disk: a caller that is cancelled here has written all the same.
         await trio.lowlevel.checkpoint()
         return committed

@@ -18,7 +18,9 @@ from askd.store.backups import backup_path, drop_old_backups
 from askd.store.expiry_migration import add_expiry
 from askd.store.jobs.migration import rebuild_jobs
 from askd.store.refusals import storage_failed
+from askd.store.schedules.migration import TABLES as SCHEDULES
 from askd.store.search.migration import add_search
+from askd.store.snapshots import add_snapshots
 from askd.store.token_rates import TABLE as TOKEN_RATES
 from askd.store.usage_migration import add_usage
 
@@ -64,6 +66,8 @@ MIGRATIONS: tuple[Migration, ...] = (
     # No older event says how large its request was: there is nothing to learn from.
     Migration(7, "token_rates", TOKEN_RATES),
     Migration(8, "jobs", rebuild_jobs),
+    Migration(9, "snapshots", add_snapshots),
+    Migration(10, "schedules", SCHEDULES),
 )
 
 

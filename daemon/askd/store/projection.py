@@ -15,6 +15,7 @@ from askd.core.events import (
     ItemPinned,
     ItemUnpinned,
     PromptAccepted,
+    PromptSteered,
     Renamed,
     SettingsChanged,
     Titled,
@@ -120,6 +121,6 @@ def advance_row(row: ConversationRow, events: Sequence[Event]) -> ConversationRo
 def find_key_seq(events: Sequence[Event], turn_id: str) -> int:
     """The seq that a prompt's key stands for: its acceptance, else the write's first event."""
     for event in events:
-        if isinstance(event.body, PromptAccepted) and event.body.turn_id == turn_id:
+        if isinstance(event.body, PromptAccepted | PromptSteered) and event.body.turn_id == turn_id:
             return event.seq
     return events[0].seq if events else 0

@@ -8,7 +8,6 @@ conversation: it comes as an event that says so, with a warning.
 import logging
 import sqlite3
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -19,14 +18,14 @@ from askd.core.calibration import Rates
 from askd.core.events import Event
 from askd.core.search import Role
 from askd.store import blobs, expiry, refusals, token_rates, usage_queries
-from askd.store.changes import ROW_COLUMNS, read_row, row_of
-from askd.store.cursors import decode_cursor, encode_cursor
+from askd.store.changes import read_row
 from askd.store.database import open_readonly
 from askd.store.event_pages import EventsRead, read_page
 from askd.store.finding import find_conversation
 from askd.store.jobs import queries as job_queries
 from askd.store.jobs.queries import JobFilter, JobPage, JobRow
 from askd.store.key_rows import read_key
+from askd.store.listing import ListPage, list_page
 from askd.store.log import KnownKey, Partial
 from askd.store.projection import ConversationRow
 from askd.store.search import queries as search_queries
@@ -53,15 +52,6 @@ THREADS = 4
 """Queries at one time: they are short, and one disk serves few at once."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListPage:
-    """A page of conversations. `total` is of all pages; `next_cursor` None: that was the last."""
-
-    rows: list[ConversationRow]
-    total: int
-    next_cursor: str | None
-
-
 class Reader:
     """Queries over the database at `path`. Every method raises `StorageFailed` if it must.
 
@@ -77,11 +67,11 @@ class Reader:
 
     async def get(self, conversation_id: str) -> ConversationRow | None:
         """The conversation of exactly this id."""
-        return await self._query(lambda connection: read_row(connection, conversation_id))
+        return await self.query(lambda connection: read_row(connection, conversation_id))
 
     async def find(self, text: str) -> ConversationRow:
         """By exact id, else exact name, else id prefix; raises `NotFound`."""
-        return await self._query(lambda connection: find_conversation(connection, text))
+        return await self.query(lambda connection: find_conversation(connection, text))
 
     async def find_terminal(self, terminal: str) -> ConversationRow | None:
         """The conversation that this terminal used last."""
@@ -92,11 +82,11 @@ class Reader:
             ).fetchone()
             return None if found is None else read_row(connection, found[0])
 
-        return await self._query(query)
+        return await self.query(query)
 
     async def find_key(self, key: str) -> KnownKey | None:
         """The turn that this key stands for."""
-        return await self._query(lambda connection: read_key(connection, key))
+        return await self.query(lambda connection: read_key(connection, key))
 
     async def load(self, conversation_id: str) -> list[Event]:
         """Every event, in order; none: there is no such conversation."""
@@ -129,11 +119,11 @@ class Reader:
                 limit_bytes=limit_bytes,
             )
 
-        page = await self._query(query)
+        page = await self.query(query)
         if page.faults and conversation_id not in self._warned:
             self._warned.add(conversation_id)
             logger.warning(
-                "conversation %s: %d record(s) cannot be read and are passed over: %s",
+                "Records cannot be read and are passed over: id=%s, count=%d: %s",
                 conversation_id,
                 len(page.faults),
                 page.faults[0],
@@ -152,26 +142,32 @@ class Reader:
         until = trio.current_time() + limit_s
         place: Place | None = START
         while place is not None and trio.current_time() < until:
-            place = await self._query(partial(look_on, survey, place))
+            place = await self.query(partial(look_on, survey, place))
         survey.complete = place is None
         return survey
 
     async def list_conversations(
-        self, *, cursor: str | None, limit: int, before_at: float | None = None
+        self,
+        *,
+        cursor: str | None,
+        limit: int,
+        before_at: float | None = None,
+        begins: str | None = None,
     ) -> ListPage:
         """A page of conversations, the last updated first; raises `RequestError` (cursor).
 
         `before_at`: only those in which nothing has changed since then, and which came before.
+        `begins`: only those whose name or id begins with it.
         """
-        return await self._query(
+        return await self.query(
             lambda connection: list_page(
-                connection, cursor=cursor, limit=limit, before_at=before_at
+                connection, cursor=cursor, limit=limit, before_at=before_at, begins=begins
             )
         )
 
     async def find_expired(self, *, before_at: float, after_id: str, limit: int) -> list[str]:
         """Ids of conversations that may be removed for their age, in order, from one id on."""
-        return await self._query(
+        return await self.query(
             lambda connection: expiry.find_expired(
                 connection, before_at=before_at, after_id=after_id, limit=limit
             )
@@ -179,7 +175,7 @@ class Reader:
 
     async def find_newest(self) -> float | None:
         """When the log was last written, by the clock of then; None: it is empty."""
-        return await self._query(expiry.find_newest)
+        return await self.query(expiry.find_newest)
 
     async def unfinished(self) -> list[str]:
         """The ids of conversations with a turn that was accepted and has not ended."""
@@ -190,7 +186,7 @@ class Reader:
             )
             return [id for (id,) in rows]
 
-        return await self._query(query)
+        return await self.query(query)
 
     async def partials(self, conversation_id: str) -> list[Partial]:
         """The last saved text of items that were still streaming."""
@@ -203,13 +199,13 @@ class Reader:
             )
             return [Partial(*row) for row in rows]
 
-        return await self._query(query)
+        return await self.query(query)
 
     async def jobs(
         self, *, cursor: str | None, limit: int, which: JobFilter = job_queries.EVERY
     ) -> JobPage:
         """A page of background jobs, the newest first; raises `RequestError` (cursor)."""
-        return await self._query(
+        return await self.query(
             lambda connection: job_queries.list_jobs(
                 connection, cursor=cursor, limit=limit, which=which
             )
@@ -217,15 +213,15 @@ class Reader:
 
     async def find_jobs(self, job_ids: Sequence[str]) -> list[JobRow]:
         """Jobs by their ids or beginnings of these; raises `NotFound`."""
-        return await self._query(lambda connection: job_queries.read_jobs(connection, job_ids))
+        return await self.query(lambda connection: job_queries.read_jobs(connection, job_ids))
 
     async def count_open_jobs(self) -> int:
         """Jobs that are not over."""
-        return await self._query(job_queries.count_open)
+        return await self.query(job_queries.count_open)
 
     async def count_jobs(self) -> list[tuple[str, str, int]]:
         """How many jobs of each kind are in each state: kind, state, number."""
-        return await self._query(job_queries.count_states)
+        return await self.query(job_queries.count_states)
 
     async def read_usage(
         self,
@@ -237,7 +233,7 @@ class Reader:
         limit: int,
     ) -> UsagePage:
         """What answers took, added up; raises `RequestError` (cursor)."""
-        return await self._query(
+        return await self.query(
             lambda connection: usage_queries.read_usage(
                 connection,
                 by=by,
@@ -250,7 +246,7 @@ class Reader:
 
     async def token_rates(self) -> dict[str, Rates]:
         """What is known of each model's counting, by its name."""
-        return await self._query(token_rates.read_rates)
+        return await self.query(token_rates.read_rates)
 
     async def search(
         self,
@@ -265,7 +261,7 @@ class Reader:
         limit: int,
     ) -> SearchPage:
         """A page of hits, the newest first, or the best; raises `RequestError` (cursor)."""
-        return await self._query(
+        return await self.query(
             lambda connection: search_queries.search(
                 connection,
                 text,
@@ -281,7 +277,7 @@ class Reader:
 
     async def read_blob(self, sha256: str) -> bytes:
         """A blob's content; raises `NotFound`."""
-        return await self._query(lambda connection: blobs.read_blob(connection, sha256))
+        return await self.query(lambda connection: blobs.read_blob(connection, sha256))
 
     def close(self) -> None:
         """Close every connection that is not in use; those in use follow at their end."""
@@ -289,7 +285,9 @@ class Reader:
         while self._idle:
             self._idle.pop().close()
 
-    async def _query(self, query: Callable[[sqlite3.Connection], T]) -> T:
+    async def query(self, query: Callable[[sqlite3.Connection], T]) -> T:
+        """The answer of a query, which runs in a thread."""
+
         def work() -> T:
             try:
                 connection = self._idle.pop()
@@ -313,32 +311,3 @@ class Reader:
             connection.close()
         else:
             self._idle.append(connection)
-
-
-def list_page(
-    connection: sqlite3.Connection,
-    *,
-    cursor: str | None,
-    limit: int,
-    before_at: float | None = None,
-) -> ListPage:
-    """A page of conversations, the last updated first; `before_at`: of those that are older."""
-    place = () if cursor is None else decode_cursor(cursor)
-    age = () if before_at is None else (before_at, before_at)
-    older = "updated_at < ? AND imported_at < ?" if age else "TRUE"
-    found = connection.execute(
-        f"SELECT {ROW_COLUMNS} FROM conversations"
-        f" WHERE {older} {'AND (updated_at, id) < (?, ?)' if place else ''}"
-        " ORDER BY updated_at DESC, id DESC LIMIT ?",
-        (*age, *place, limit + 1),
-    ).fetchall()
-    (total,) = connection.execute(
-        f"SELECT count(*) FROM conversations WHERE {older}", age
-    ).fetchone()
-    rows = [row_of(columns) for columns in found[:limit]]
-    more = len(found) > limit and rows
-    return ListPage(
-        rows=rows,
-        total=total,
-        next_cursor=encode_cursor(rows[-1].updated_at, rows[-1].id) if more else None,
-    )

@@ -67,7 +67,9 @@ def blob_not_found(sha256: str) -> NotFound:
 
 
 def job_not_found(job_id: str) -> NotFound:
-    """There is no such job."""
+    """There is no such job; in a script an empty id is one that an earlier line did not get."""
+    if not job_id:
+        return NotFound("No job is named: its id is empty.", reason="job_not_found")
     return NotFound(f"Job not found: id={job_id}\nList them: ask jobs list", reason="job_not_found")
 
 
@@ -77,6 +79,24 @@ def job_ambiguous(text: str, found: Sequence[str]) -> NotFound:
         f"More than one job begins with {text}: {', '.join(found)}. "
         "Give more characters of the id.",
         reason="job_ambiguous",
+        data={"candidates": [*found]},
+    )
+
+
+def schedule_not_found(text: str) -> NotFound:
+    """There is no such schedule."""
+    if not text:
+        return NotFound("No schedule is named: its id is empty.", reason="schedule_not_found")
+    return NotFound(
+        f"Schedule not found: {text}\nList them: ask schedule list", reason="schedule_not_found"
+    )
+
+
+def schedule_ambiguous(text: str, found: Sequence[str]) -> NotFound:
+    """Several schedules that begin with a prefix, or that prompt one conversation."""
+    return NotFound(
+        f"More than one schedule is {text}: {', '.join(found)}. Give more characters of the id.",
+        reason="schedule_ambiguous",
         data={"candidates": [*found]},
     )
 

@@ -68,8 +68,10 @@ class Transactions:
     def open(self) -> None:
         """Make the file if it is not there, bring it up to date; raises `StorageFailed`."""
         prepare_file(self._path)
+        self._lend()
         self._open()
         self.rest()  # what an earlier daemon left in the log, and the schema if it is new
+        self._lend()  # that may have taken the room; others have to begin too
 
     def commit(self, asked: Sequence[Asked], *, at: float) -> list[Outcome]:
         """Commit all that can be in one transaction; an outcome for each, in order."""
@@ -117,6 +119,10 @@ class Transactions:
         self._owes_rewrite = False  # it is done here, whatever the size
         return self.rest() and self._rewrite()
 
+    def _lend(self) -> None:
+        if self._reserve.lend():
+            logger.warning("No space left: a part of the reserve is given up, to start at all.")
+
     def _rewrite(self) -> bool:
         """Write every page anew, once, whether or not there is room for it."""
         self._owes_rewrite = False
@@ -125,7 +131,7 @@ class Transactions:
         try:
             rewrite(self.connection, self._path)
         except (sqlite3.Error, OSError) as error:
-            logger.warning("the database cannot be written anew: %s", error)
+            logger.warning("The database cannot be written anew: %s", error)
             return False
         return self.checkpoint()
 
@@ -142,7 +148,7 @@ class Transactions:
         try:
             tend(self.connection)
         except sqlite3.Error as error:
-            logger.warning("the search index cannot be cleaned now: %s", error)
+            logger.warning("The search index cannot be cleaned now: %s", error)
         ended = time.monotonic()
         self._tend_at = ended + TEND_SHARE * (ended - began)
 
@@ -154,7 +160,7 @@ class Transactions:
             self._notice(error)
             return [refusals.copy_error(error) for _ in asked]
         except Exception:
-            logger.exception("a batch failed in a way that nobody foresaw")
+            logger.exception("A batch failed in a way that nobody foresaw")
             failed = f"{self._path} cannot be used: see the daemon's log."
             return [StorageFailed(failed) for _ in asked]
         self.commits += 1
@@ -202,7 +208,7 @@ class Transactions:
 
     def _notice(self, error: Exception) -> None:
         """Log what went wrong; drop a connection that may itself be broken."""
-        logger.warning("a commit failed: %s", error)
+        logger.warning("A commit failed: %s", error)
         if isinstance(error, sqlite3.Error) and refusals.is_worth_reopening(error):
             self._let_go()
 
@@ -212,7 +218,7 @@ class Transactions:
             try:
                 connection.close()
             except sqlite3.Error as error:
-                logger.warning("the database could not be closed: %s", error)
+                logger.warning("The database could not be closed: %s", error)
 
 
 def _is_starved(outcome: Outcome) -> bool:

@@ -260,7 +260,7 @@ class Writer(Log):
                 self._observe(events)
             except Exception:
                 # The events are committed: that is what the callers asked for.
-                logger.exception("the observer of committed events failed")
+                logger.exception("The observer of committed events failed")
         if any(request.deletes and isinstance(request.outcome, Done) for request in batch):
             self._rewritten()
         if any(request.changes_jobs and isinstance(request.outcome, Done) for request in batch):

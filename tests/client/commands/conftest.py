@@ -39,9 +39,16 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ASK_HOME", str(tmp_path / "h"))
     monkeypatch.setenv("ASK_TERMINAL", "here")
     monkeypatch.setenv("TZ", "UTC")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     for name in ("ASK_SOCKET", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     return tmp_path / "h"
+
+
+@pytest.fixture
+def units(home: Path) -> Path:
+    """Where units of this user would stand; not there yet."""
+    return home.parent / "config" / "systemd" / "user"
 
 
 @pytest.fixture

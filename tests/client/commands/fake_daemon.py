@@ -15,10 +15,13 @@ from typing import Any
 from ask.protocol import PROTOCOL
 from ask.protocol.frames import FrameReader, Request, encode_response
 from ask.protocol.messages import METHODS
+from tests.client.commands.fake_contents import FakeContents
 from tests.client.commands.fake_files import FakeFiles
 from tests.client.commands.fake_jobs import FakeJobs
 from tests.client.commands.fake_log import Refusal
 from tests.client.commands.fake_providers import FakeProviders
+from tests.client.commands.fake_schedules import FakeSchedules
+from tests.client.commands.fake_servers import FakeServers
 from tests.client.commands.fake_views import FakeViews
 from tests.client.commands.shapes import check_shape
 
@@ -40,7 +43,9 @@ SOUND: Map = {
 """What `daemon/check` finds where all is in order."""
 
 
-class FakeDaemon(FakeFiles, FakeViews, FakeJobs, FakeProviders):
+class FakeDaemon(
+    FakeFiles, FakeViews, FakeJobs, FakeSchedules, FakeServers, FakeProviders, FakeContents
+):
     """One daemon on `socket_path`, for as long as the `with` block lasts.
 
     Attributes:
@@ -200,6 +205,17 @@ class FakeDaemon(FakeFiles, FakeViews, FakeJobs, FakeProviders):
             self._subscribers.setdefault(conversation_id, []).append(connection)
         turn_id = str(uuid.uuid4())
         seq = len(self.events[conversation_id]) + 1
+        begun = [e["turn_id"] for e in self.events[conversation_id] if e["type"] == "turn_started"]
+        if params.get("busy") == "steer" and begun:
+            said = {"type": "user_message", "id": turn_id, "parts": params["parts"]}
+
+            def join() -> None:
+                fields = {"key": params["key"], "items": [said]}
+                self.append(conversation_id, "prompt_steered", turn_id=begun[-1], **fields)
+                self.append(conversation_id, "item_added", turn_id=begun[-1], item=said)
+
+            joined = {"turn_id": begun[-1], "steers": turn_id, "seq": seq, "position": 0}
+            return {**joined, "conversation_id": conversation_id}, join
 
         def follow() -> None:
             self.accept(conversation_id, text, turn_id=turn_id, key=params["key"])
@@ -254,6 +270,13 @@ class FakeDaemon(FakeFiles, FakeViews, FakeJobs, FakeProviders):
             rows = [row for row in rows if row["updated_at"] < params["before_at"]]
         if params.get("live"):
             rows = [row for row in rows if row["id"] in self.live]
+        if params.get("begins"):
+            begins = params["begins"]
+            rows = [
+                row
+                for row in rows
+                if any((row[k] or "").startswith(begins) for k in ("id", "name"))
+            ]
         first = int(params.get("cursor") or 0)
         last = first + params["limit"]
         cursor = str(last) if last < len(rows) else None

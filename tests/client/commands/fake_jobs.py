@@ -14,6 +14,7 @@ class FakeJobs:
     Attributes:
         jobs: the rows of `job/list`; `job_page`, how many a page has at the most.
         waiting: called with the number of each `job/wait` before it is answered.
+        notifier: what `notify/test` answers; `sending`, if one is to be sent.
     """
 
     def __init__(self) -> None:
@@ -21,6 +22,8 @@ class FakeJobs:
         self.jobs: list[Map] = []
         self.job_page = 200
         self.job_waits = 0
+        self.notifier: Map = {"state": "ready", "text": "with /usr/bin/notify-send"}
+        self.sending: Map | None = None
         self.waiting: Callable[[int], None] = lambda number: None
 
     def _find_job(self, params: Map) -> Map:
@@ -29,6 +32,9 @@ class FakeJobs:
             text = f"Job not found: id={params['job_id']}\nList them: ask jobs list"
             raise Refusal("job_not_found", text)
         return found[0]
+
+    def _notify_test(self, params: Map) -> Map:
+        return self.sending or self.notifier if params.get("send") else self.notifier
 
     def _job_list(self, params: Map) -> Map:
         kind, states = params.get("kind"), params.get("states")

@@ -1,5 +1,6 @@
 """Models, credentials, usage and settings of the fake daemon: no provider is asked."""
 
+import json
 from typing import Any
 
 from tests.client.commands.fake_log import Refusal
@@ -13,6 +14,9 @@ class FakeProviders:
     Attributes:
         settings: what `config/read` answers.
         models: the rows of `model/list`.
+        tools: the rows of `tool/list`; their rules are those of `config/write`.
+        tool_servers: those that may offer more of them.
+        confinement: of commands, as the daemon found it.
         usage: the rows of `usage/read`, whatever they are grouped by.
         auth: the rows of `auth/status`.
         keys: what `auth/set` has kept.
@@ -27,6 +31,24 @@ class FakeProviders:
         self.models: list[Map] = [
             {"name": "fake/echo", "provider": "fake", "context_window": 8192, "default": True}
         ]
+        self.tools: list[Map] = [
+            {
+                "name": "read_file",
+                "description": "Read a text file. Long ones in ranges.",
+                "effects": False,
+                "needs": "auto",
+                "enabled": True,
+            },
+            {
+                "name": "write_file",
+                "description": "Write a text file.",
+                "effects": True,
+                "needs": "ask",
+                "enabled": False,
+            },
+        ]
+        self.tool_servers: list[str] = []
+        self.confinement: Map = {"kind": "bubblewrap", "text": "Confined by bubblewrap."}
         self.usage: list[Map] = []
         self.auth: list[Map] = []
         self.keys: dict[str, str] = {}
@@ -36,6 +58,14 @@ class FakeProviders:
     def _model_list(self, params: Map) -> Map:
         found = [row["name"] for row in self.models if row.get("default")]
         chosen = self.settings["default_model"] or (found[0] if found else None)
+        if params.get("begins") is not None:
+            begins = params["begins"]
+            recalled = [
+                {"name": row["name"], "provider": row["provider"], "aliases": row.get("aliases")}
+                for row in self.models
+                if any(each.startswith(begins) for each in (row["name"], *row.get("aliases", ())))
+            ]
+            return {"data": recalled, "warnings": []}
         return {
             "data": self.models,
             "warnings": self.warnings,
@@ -85,6 +115,23 @@ class FakeProviders:
         if params.get("pasted") is not None and not params["pasted"].endswith("ok"):
             raise Refusal("login_failed", "The sign-in failed: access_denied.")
         return {"state": "done", "account": "me@here", "path": "/home/me/auth.json"}
+
+    def _tool_list(self, params: Map) -> Map:
+        rules: dict[str, Map] = {"tools": {}, "commands": {}}
+        for key, value in self.settings.items():
+            # As the daemon would read it: the last step of the name stands in quotes.
+            steps = key.split(".", 2)
+            if steps[0] == "approval" and len(steps) == 3 and value is not None:
+                rules[steps[1]][json.loads(steps[2])] = value
+        return {
+            "data": [{**row, "policy": rules["tools"].get(row["name"])} for row in self.tools],
+            "enabled": ["read"],
+            "enabled_by": "conversation" if params.get("conversation_id") else "settings",
+            "confinement": self.confinement,
+            "servers": self.tool_servers,
+            "policy": self.settings.get("approval.policy"),
+            **rules,
+        }
 
     def _config_read(self, params: Map) -> Map:
         return {"path": "/home/me/config.toml", "settings": self.settings, "warnings": []}

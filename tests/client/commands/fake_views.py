@@ -16,6 +16,8 @@ class FakeViews(FakeLog):
     Attributes:
         hits: the rows of `conversation/search`, whatever is looked for.
         scrubbed: what `conversation/scrub` answers, one after the other.
+        snapshots: the rows of `snapshot/list`; `differing`, `restored`: what `snapshot/diff` and
+            `snapshot/restore` answer, one after the other.
         shrunk: what `conversation/compact`, `prune` and `undo` answer, one after the other.
         context: the items of `conversation/context`; `limits`, what else it says.
     """
@@ -25,6 +27,9 @@ class FakeViews(FakeLog):
         self.hits: list[Map] = []
         self.scrubbed: list[Map] = []
         self.shrunk: list[Map] = []
+        self.snapshots: list[Map] = []
+        self.differing: list[Map] = []
+        self.restored: list[Map] = []
         self.context: list[Map] = []
         self.limits: Map = {"context_window": 8192, "budget": 8000, "healed": 1}
 
@@ -42,6 +47,19 @@ class FakeViews(FakeLog):
 
     def _conversation_scrub(self, params: Map) -> Map:
         return self.scrubbed.pop(0)
+
+    def _snapshot_list(self, params: Map) -> Map:
+        self._known(params)
+        first = int(params.get("cursor") or 0)
+        last = first + params["limit"]
+        cursor = str(last) if last < len(self.snapshots) else None
+        return {"data": self.snapshots[first:last], "next_cursor": cursor}
+
+    def _snapshot_diff(self, params: Map) -> Map:
+        return self.differing.pop(0)
+
+    def _snapshot_restore(self, params: Map) -> Map:
+        return self.restored.pop(0)
 
     def _conversation_search(self, params: Map) -> Map:
         first = int(params.get("cursor") or 0)
@@ -81,7 +99,7 @@ class FakeViews(FakeLog):
             "data": self.context[first:last],
             "total": len(self.context),
             "tokens": sum(item["tokens"] for item in self.context),
-            "model": "fake/echo",
+            "model": params.get("model") or "fake/echo",
             "next_cursor": str(last) if last < len(self.context) else None,
             **self.limits,
         }

@@ -19,6 +19,7 @@ from tests.client.commands.conftest import Ask, Run
 from tests.client.commands.fake_daemon import FakeDaemon
 from tests.client.commands.fake_log import Refusal
 from tests.client.commands.process import LIMIT_S
+from tests.client.test_questions import ALLOW, APPROVAL
 
 
 def test_the_past_the_running_answer_and_the_rest(daemon: FakeDaemon, run: Run) -> None:
@@ -212,6 +213,29 @@ def test_typed_lines_are_prompts_and_ctrl_d_detaches(daemon: FakeDaemon, run: Ru
     assert code == 0
     assert [call["parts"][0]["text"] for call in daemon.called("turn/start")] == ["hello", "again"]
     assert {call["target"]["value"] for call in daemon.called("turn/start")} == {conversation_id}
+
+
+def test_what_was_typed_before_a_question_is_no_answer_to_it(daemon: FakeDaemon, run: Run) -> None:
+    """A whole line is a prompt all the same; half a line is dropped."""
+    conversation_id = daemon.create("work", live=True)
+    daemon.append(conversation_id, "turn_started", turn_id="t", attempt=1)
+    fields = {"turn_id": "t", "question_id": "q1", "kind": "approval", "digest": "d"}
+    daemon.append(conversation_id, "question_asked", **fields, detail=APPROVAL, expires_at=9e9)
+    ours, theirs = pty.openpty()
+    os.write(ours, b"yes\nno wait")
+    watcher = run("attach", "work", stdin=theirs)
+    os.close(theirs)
+    watcher.wait_for(ALLOW)
+    watcher.wait_for("You said: yes\n\n")
+    assert daemon.called("question/answer") == []
+    os.write(ours, b"n because so\n")
+    while not daemon.called("question/answer"):
+        assert watcher.process.poll() is None
+    os.write(ours, b"\x04")
+    watcher.end()
+    os.close(ours)
+    (said,) = daemon.called("question/answer")
+    assert (said["decision"], said["reason"]) == ("no", "so")
 
 
 @pytest.mark.parametrize("options", [(), ("--no-mentions",)])

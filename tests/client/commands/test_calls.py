@@ -1,9 +1,12 @@
 """What all commands share: which conversation is meant, pages, what is known of the caller."""
 
+from typing import Any, ClassVar
+
 import pytest
 
 from ask.commands import calls
 from ask.exits import Failed
+from ask.inputs import INLINE_LIMIT_BYTES
 from tests.client.commands.conftest import Ask
 from tests.client.commands.fake_daemon import FakeDaemon
 from tests.client.commands.fake_log import Refusal
@@ -54,7 +57,7 @@ def test_a_secret_that_is_asked_for_is_sent_with_the_same_key(
         calls.start_turn(client, {"kind": "new"}, "hi", key="k-1")
     first, second = daemon.called("turn/start")
     assert first["key"] == second["key"] == "k-1"
-    assert "WORK_KEY" not in first["secrets"]
+    assert "WORK_KEY" not in first.get("secrets", {})
     assert second["secrets"]["WORK_KEY"] == "w-1"
 
 
@@ -64,6 +67,26 @@ def test_a_secret_that_nobody_has_is_not_asked_for_twice(daemon: FakeDaemon) -> 
         calls.start_turn(client, {"kind": "new"}, "hi", key="k-1")
     assert caught.value.code == 4
     assert len(daemon.called("turn/start")) == 1
+
+
+def test_a_text_that_no_message_holds_travels_as_a_blob() -> None:
+    class Listening:
+        """Takes whatever it is asked."""
+
+        asked: ClassVar[list[tuple[str, Any]]] = []
+
+        def call(self, method: str, params: Any = None, *, limit_s: float = 0.0) -> dict[str, Any]:
+            self.asked.append((method, params))
+            return {}
+
+    text = "x\n" * INLINE_LIMIT_BYTES
+    calls.start_turn(Listening(), {"kind": "new"}, text, key="k-1")
+    *chunks, (method, params) = Listening.asked
+    assert {name for name, _ in chunks} == {"blob/put"}
+    assert b"".join(chunk["bytes"] for _, chunk in chunks) == text.encode()
+    (part,) = params["parts"]
+    assert (method, part["type"], part["bytes"]) == ("turn/start", "blob", len(text))
+    assert "name" not in part
 
 
 def test_here_is_this_terminals_conversation(daemon: FakeDaemon) -> None:

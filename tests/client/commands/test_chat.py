@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from tests.client.commands.conftest import Ask, Result, Run
+from ask.commands.chat import MISSING
+from tests.client.commands.conftest import Ask, Result, Run, Typed
 from tests.client.commands.fake_daemon import FakeDaemon
 from tests.client.commands.fake_log import Refusal
 from tests.client.commands.process import LIMIT_S
@@ -117,7 +118,7 @@ def test_an_unknown_command_is_an_error_and_a_path_is_a_prompt(
     result = chat("/modles\n/help me\n")
     assert result.code == 2
     assert "Unknown command: /modles" in result.err
-    assert "Unknown command: /help me" in result.err
+    assert "Usage: /help, and nothing else" in result.err
     assert daemon.events == {}
     assert chat("/etc/passwd is what?\n").out == "You said: /etc/passwd is what?\n"
 
@@ -125,6 +126,14 @@ def test_an_unknown_command_is_an_error_and_a_path_is_a_prompt(
 def test_options_hold_for_every_prompt(daemon: FakeDaemon, chat: Any) -> None:
     chat("one\ntwo\n", "-m", "fake/x")
     assert [call["options"] for call in daemon.called("turn/start")] == [{"model": "fake/x"}] * 2
+
+
+def test_tools_are_said_with_every_prompt(daemon: FakeDaemon, chat: Any) -> None:
+    """And with prompts alone: no conversation is made with them."""
+    result = chat("/help\nhi\n", "-T", "read,time__*", "--approve", "deny")
+    assert result.code == 0
+    (said,) = [call["options"] for call in daemon.called("turn/start")]
+    assert said == {"tools": ["read", "time__*"], "approve": "deny"}
 
 
 def test_a_chat_goes_on_where_it_is_told(daemon: FakeDaemon, chat: Any) -> None:
@@ -191,6 +200,7 @@ class Person:
     def __init__(self, *words: str) -> None:
         self.pid, self.terminal = pty.fork()
         if self.pid == 0:
+            os.environ["TERM"] = "dumb"  # another terminal has an editor: see tests/client/chat
             os.execv(sys.executable, [sys.executable, "-m", "ask", "chat", *words])
         self.shown = ""
         self._watchdog = threading.Timer(LIMIT_S, os.kill, (self.pid, signal.SIGKILL))
@@ -327,3 +337,14 @@ def test_a_chat_whose_conversation_is_deleted_says_so_once_and_ends(
         "This conversation has been deleted, so the chat ends.",
         "Begin another: ask chat",
     ]
+
+
+def test_without_the_extra_a_person_is_told_of_it(
+    daemon: FakeDaemon, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ask.commands.chat.can_draw", lambda environ: True)
+    monkeypatch.setattr("ask.chat.means.NEEDED", ("no_such_module",))
+    monkeypatch.setattr(sys, "stdin", Typed("/exit\n"))
+    result = ask("chat")
+    assert result.code == 0
+    assert MISSING in result.err

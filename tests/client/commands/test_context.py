@@ -77,6 +77,23 @@ def test_the_next_request_is_laid_out_like_a_transcript(daemon: FakeDaemon, ask:
     ]
 
 
+def test_instructions_of_the_project_are_named(daemon: FakeDaemon, ask: Ask) -> None:
+    daemon.create("work")
+    daemon.context = ITEMS
+    files: list[dict[str, Any]] = [
+        {"path": "/p/AGENTS.md", "bytes": 1200, "left_out_bytes": 0},
+        {"path": "/p/\x1b[2Jq/AGENTS.md", "bytes": 5, "left_out_bytes": 2000},
+    ]
+    daemon.limits["instructions"] = files
+    shown = ask("history", "show", "work", "--context").out.splitlines()
+    assert shown[5:7] == [
+        "Instructions: /p/AGENTS.md (1,200 bytes)",
+        "Instructions: /p/q/AGENTS.md (the first 5 of 2,005 bytes)",
+    ]
+    record = json.loads(ask("history", "show", "work", "--context", "--json").out)
+    assert record["instructions"] == files
+
+
 def test_the_last_items_keep_their_numbers(daemon: FakeDaemon, ask: Ask) -> None:
     daemon.create("work")
     daemon.context = ITEMS

@@ -26,6 +26,20 @@ def test_list_groups_live_and_recent(daemon: FakeDaemon, ask: Ask) -> None:
     assert [row["id"] for row in rows] == [live, stored]
 
 
+def test_at_a_terminal_it_is_said_how_to_answer(
+    daemon: FakeDaemon, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting = daemon.create("work", live=True)
+    monkeypatch.setattr(daemon, "_state", lambda id: "needs_you")
+    assert ask("list").err == ""
+    monkeypatch.setattr("ask.commands.layout.find_columns", lambda: 80)
+    for command in ("list", "ps"):
+        result = ask(command)
+        assert result.out.startswith("Needs you\n")
+        assert result.err == f"\nTo answer: ask attach {waiting[:8]}\n"
+    assert ask("list", "--json").err == ""
+
+
 def test_an_empty_list_says_how_to_begin(daemon: FakeDaemon, ask: Ask) -> None:
     assert ask("list").out == 'No saved conversations.\nCreate one: ask "..."\n'
     assert ask("list", "--json").out == "[]\n"

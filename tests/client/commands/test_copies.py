@@ -31,6 +31,8 @@ def test_copies_are_told_of_and_removed(
     nothing = ask("history", "delete", "--backups", "--yes")
     assert nothing.err == "Nothing to delete: there is no copy of the database.\n"
     assert list(daemon.events) == [three]
+    none = ask("history", "delete", "three", "--backups", "--yes")
+    assert none.err == "Deleted 1 conversation.\nNo copy of the database holds what was deleted.\n"
 
 
 def test_one_that_is_gone_already_is_no_error(

@@ -2,8 +2,6 @@
 
 import json
 import os
-from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -93,48 +91,3 @@ def test_restart_stops_and_starts(
     assert result.code == 0
     assert stopped == [command.STOP_WAIT_S]
     assert json.loads(result.out)["pid"] == os.getpid()
-
-
-def test_logs_are_the_last_lines(home: Path, ask: Ask) -> None:
-    path = home / "state" / "askd.log"
-    missing = ask("daemon", "logs")
-    assert (missing.code, missing.out) == (0, "")
-    assert str(path) in missing.err
-    path.parent.mkdir(parents=True)
-    path.write_bytes(b"".join(b"line %d\n" % number for number in range(100)) + b"\xff\n")
-    assert ask("daemon", "logs", "-n", "2").out == "line 99\n\ufffd\n"
-    assert len(ask("daemon", "logs").out.splitlines()) == command.LOG_LINES
-    assert ask("daemon", "logs", "-n", "0").out == ""
-
-
-@pytest.fixture
-def log(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A log that is followed without pauses."""
-    monkeypatch.setattr(command, "FOLLOW_PAUSE_S", 0)
-    path = home / "askd.log"
-    home.mkdir()
-    path.write_text("one\ntwo\nthree\nhal")
-    return path
-
-
-def test_a_followed_log_goes_on_with_every_line_once(log: Path) -> None:
-    with closing(command.follow_log(log, 2)) as lines:
-        assert [next(lines), next(lines)] == ["two", "three"]
-        with log.open("a") as stream:
-            stream.write("f a line\nfive\n")
-        assert [next(lines), next(lines)] == ["half a line", "five"]
-        # Moved away and begun anew, as a rotation does; then cut in place.
-        log.rename(log.with_suffix(".1"))
-        log.write_text("new\n")
-        assert next(lines) == "new"
-        log.write_text("n\n")
-        assert next(lines) == "n"
-
-
-def test_a_log_that_comes_later_is_followed_from_its_beginning(
-    log: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    log.unlink()
-    monkeypatch.setattr("time.sleep", lambda seconds: log.write_text("first\n"))
-    with closing(command.follow_log(log, 0)) as lines:
-        assert next(lines) == "first"

@@ -2,9 +2,6 @@
 
 import json
 import os
-import shutil
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,6 +11,7 @@ from ask.exits import Failed
 from ask.paths import Paths
 from tests.client.commands.conftest import Ask
 from tests.client.commands.fake_daemon import FakeDaemon
+from tests.client.commands.fake_log import Refusal
 
 
 @pytest.fixture
@@ -32,8 +30,6 @@ def states(result_out: str) -> dict[str, str]:
 def test_a_healthy_house_is_all_ok(ready: FakeDaemon, ask: Ask) -> None:
     result = ask("doctor", "--json")
     found = states(result.out)
-    linger = found.pop("linger")
-    assert linger in ("ok", "warn")
     assert set(found.values()) == {"ok"}
     assert set(found) == {
         "client",
@@ -45,9 +41,11 @@ def test_a_healthy_house_is_all_ok(ready: FakeDaemon, ask: Ask) -> None:
         "socket",
         "sqlite",
         "model",
+        "notify",
         "provider",
         "store",
         "records",
+        "rendering",
         "rollouts",
         "backups",
         "confinement",
@@ -56,6 +54,61 @@ def test_a_healthy_house_is_all_ok(ready: FakeDaemon, ask: Ask) -> None:
     text = ask("doctor").out
     assert "ok    model: Default model: fake/echo because it is the only one" in text
     assert "ok    provider: fake: 1 model\n" in text
+    assert text.splitlines()[-1] == (
+        "ok    confinement: bubblewrap: commands of tools are confined with it"
+    )
+
+
+def test_what_nothing_confines_is_said_last_and_once(ready: FakeDaemon, ask: Ask) -> None:
+    ready.confinement = {"kind": "none", "text": "Not confined."}
+    result = ask("doctor")
+    lines = [line for line in result.out.splitlines() if "confinement:" in line]
+    assert [line[:24] for line in lines] == ["warn  confinement: none:"]
+    assert result.code == 0, "a warning is no failure"
+
+
+@pytest.mark.parametrize(
+    ("text", "mode", "said"),
+    [
+        ('[mcpServers.a]\ncommand = "x"\n[mcpServers.a.env]\nKEY = "v"\n', 0o644, "warn"),
+        ('[mcpServers.a]\ncommand = "x"\n[mcpServers.a.env]\nKEY = "v"\n', 0o600, "ok"),
+        ('[mcpServers.a]\ncommand = "x"\n', 0o644, "ok"),
+    ],
+)
+def test_settings_that_hold_secrets_are_for_nobody_else(
+    ready: FakeDaemon, home: Path, ask: Ask, text: str, mode: int, said: str
+) -> None:
+    path = home / "config" / "config.toml"
+    path.parent.mkdir(mode=0o755)
+    path.write_text(text)
+    path.chmod(mode)
+    result = ask("doctor", "--json")
+    assert states(result.out)["config"] == said
+    assert ("chmod 600" in result.out) is (said == "warn")
+    path.parent.chmod(0o700)
+    assert states(ask("doctor", "--json").out)["config"] == "ok", "nobody else gets there"
+
+
+def test_servers_of_tools_have_a_line_each_and_none_is_started(ready: FakeDaemon, ask: Ask) -> None:
+    ready.configure("time", command="t")
+    ready.configure("web", url="http://h/mcp")
+    ready.how["web"] = {"state": "failed", "error": "Nobody is there."}
+    result = ask("doctor")
+    lines = [line for line in result.out.splitlines() if "mcp" in line]
+    assert lines == [
+        "ok    mcp: time: not needed yet",
+        "warn  mcp: web: Nobody is there.",
+        "      Try it: ask mcp test web",
+    ]
+    assert result.code == 0
+    assert ready.called("mcp/test") == []
+
+
+def test_an_older_daemon_has_no_servers_of_tools(ready: FakeDaemon, ask: Ask) -> None:
+    ready.refusals["mcp/list"] = Refusal("unknown_method", "There is no method 'mcp/list'.")
+    result = ask("doctor", "--json")
+    assert "mcp" not in states(result.out)
+    assert result.code == 0
 
 
 def test_each_provider_says_what_it_has_or_why_not(ready: FakeDaemon, ask: Ask) -> None:
@@ -199,34 +252,3 @@ def test_there_may_be_a_configuration_file(home: Path) -> None:
     paths.config.mkdir(parents=True)
     paths.config_file.write_text("")
     assert "in order" in doctor.check_config(paths).text
-
-
-def answering(code: int, out: str) -> Callable[..., "subprocess.CompletedProcess[str]"]:
-    return lambda *_, **__: subprocess.CompletedProcess([], code, out, "")
-
-
-def hanging(*_: object, **__: object) -> "subprocess.CompletedProcess[str]":
-    raise subprocess.TimeoutExpired("loginctl", 5)
-
-
-@pytest.mark.parametrize(
-    ("run", "state"),
-    [
-        (answering(0, "yes\n"), "ok"),
-        (answering(0, "no\n"), "warn"),
-        (answering(1, ""), "ok"),
-        (hanging, "ok"),
-    ],
-)
-def test_linger_is_looked_up_where_there_is_systemd(
-    monkeypatch: pytest.MonkeyPatch,
-    run: Callable[..., "subprocess.CompletedProcess[str]"],
-    state: str,
-) -> None:
-    monkeypatch.setattr(shutil, "which", lambda name: "/usr/bin/loginctl")
-    assert doctor.check_linger(run).state == state
-
-
-def test_without_systemd_nothing_ends_the_daemon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "which", lambda name: None)
-    assert doctor.check_linger().state == "ok"

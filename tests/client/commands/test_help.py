@@ -82,14 +82,15 @@ def test_a_command_of_a_later_version_is_refused_by_its_name(ask: Ask, words: st
     name = " ".join(words.split()[:2])
     assert result.code == 2
     assert result.err.splitlines()[0] == f"This version of ask has no command '{name}'."
-    assert "did you mean" not in result.err
+    assert "As a prompt" not in result.err
 
 
 def test_a_group_alone_says_what_it_has(ask: Ask) -> None:
     result = ask("history")
     assert (result.code, result.out) == (2, "")
     assert result.err.splitlines() == [
-        "'ask history' needs a command: delete, export, import, list, scrub, search, show.",
+        "'ask history' needs a command: "
+        "delete, export, import, list, restore, scrub, search, show.",
         "Try: ask history --help",
     ]
 

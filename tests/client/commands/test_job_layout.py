@@ -39,9 +39,31 @@ def test_rows_stand_in_columns_and_an_error_fills_the_rest() -> None:
         "It took longer than 300 s.",
         "00000000  completed  title    2026-01-01 00:01:00  1 of 3  0c0ffee0",
     ]
-    narrow = lay_out_jobs(jobs, 80)
-    assert narrow[1].endswith("0c0ffee0  It took l...")
+    narrow = lay_out_jobs(jobs, 81)
+    assert narrow[1].endswith("1 of 3  0c0ffee0  It took l...")
     assert lay_out_jobs([], 80) == []
+
+
+@pytest.mark.parametrize(
+    ("columns", "row"),
+    [
+        (80, "f6918e1b  discarded  compact  2026-01-01 00:01:00  0c0ffee0  It took longer t..."),
+        (72, "f6918e1b  discarded  compact  0c0ffee0  It took longer than 300 s. Or so"),
+        (60, "f6918e1b  discarded  compact  0c0ffee0  It took longer th..."),
+        (40, "f6918e1b  discarded  compact  0c0ffee0"),
+    ],
+)
+def test_the_least_important_is_left_out_first(columns: int, row: str) -> None:
+    jobs = [
+        job("f6918e1b-2", "discarded", kind="compact", error="It took longer than 300 s. Or so")
+    ]
+    assert lay_out_jobs(jobs, columns) == [row]
+
+
+def test_one_that_waits_for_a_person_says_so() -> None:
+    record = job("4aac0864-1", "running", needs_you=True)
+    assert lay_out_jobs([record], None)[0].startswith("4aac0864  needs you  title")
+    assert tell_state(record) == "running (needs you)"
 
 
 def test_what_waits_says_until_when() -> None:

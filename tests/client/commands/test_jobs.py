@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from ask.commands.job_layout import NO_JOBS, NONE_OPEN
 from tests.client.commands.conftest import Ask
 from tests.client.commands.fake_daemon import FakeDaemon
@@ -17,6 +19,19 @@ def test_what_is_not_over_is_listed(daemon: FakeDaemon, ask: Ask) -> None:
         "cccc-3",
         "aaaa-1",
     ]
+
+
+def test_at_a_terminal_it_is_said_how_to_answer(
+    daemon: FakeDaemon, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    daemon.jobs = [job("aaaa-1", "running", needs_you=True), job("bbbb-2", "running")]
+    assert ask("jobs", "list").err == ""
+    monkeypatch.setattr("ask.commands.jobs.find_columns", lambda: 80)
+    result = ask("jobs", "list")
+    assert result.out.startswith("aaaa-1  needs you  title")
+    assert result.err == "\nTo answer: ask attach 0c0ffee0\n"
+    daemon.jobs.pop(0)
+    assert ask("jobs", "list").err == ""
 
 
 def test_all_pages_are_read(daemon: FakeDaemon, ask: Ask) -> None:

@@ -1,4 +1,4 @@
-"""Rows, groups and the transcript, to the letter."""
+"""Names, messages and the transcript, to the letter."""
 
 import os
 import pty
@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 
 from ask.commands import layout
-from ask.graphemes import find_width
-from ask.terminal import strip_controls
 from ask.transcript import Call, Change, Entry, Message, Unreadable
 
 GOLDEN = Path(__file__).resolve().parents[2] / "data" / "history_show.txt"
@@ -112,52 +110,6 @@ def test_the_last_messages_keep_their_indices() -> None:
     ]
 
 
-def test_a_row_says_id_name_model_time_and_messages() -> None:
-    (row,) = layout.lay_out_rows([summary(name="work", message_count=1)], None)
-    cells = [cell for cell in row.split("  ") if cell]
-    assert cells[0] == "0a1b2c3d"
-    assert [cell.strip() for cell in cells[1:3]] == ["work", "openai (gpt-5)"]
-    assert cells[-1] == "1 message"
-    (busy,) = layout.lay_out_rows([summary(queued=2, ephemeral=True)], None)
-    assert busy.endswith("2 messages  2 queued  ephemeral")
-
-
-NAMES = [
-    "work",
-    "a title that is much longer than its column could ever be",
-    "\u6771\u4eac\u306e\u5929\u6c17\u306f\u3069\u3046\u3067\u3059\u304b\u6559\u3048\u3066",
-    "wo\u202e\u202e\u202e\u202e\u202ex",
-    "e\u0301" * 40,
-]
-MODEL = "provider/a-model-with-a-name-that-does-not-end"
-
-
-@pytest.mark.parametrize("columns", [64, 72, 80, 100])
-def test_on_a_terminal_a_row_is_one_line(columns: int) -> None:
-    rows = [summary(name=name, message_count=1234) for name in NAMES]
-    rows.append(summary(model=MODEL))
-    lines = layout.lay_out_rows(rows, columns)
-    assert max(find_width(strip_controls(line)) for line in lines) <= columns
-    assert [find_width(line) for line in lines[1:-1]] == [find_width(lines[0])] * (len(lines) - 2)
-    assert "..." in lines[1]
-    assert lines[0].split()[1] == "work"
-    grouped = layout.lay_out_groups(rows, columns)
-    assert max(find_width(strip_controls(line)) for line in grouped) <= columns
-
-
-def test_the_name_gives_way_before_the_model() -> None:
-    (line,) = layout.lay_out_rows([summary(model="provider/some-model")], 72)
-    assert "  The an...  provider (some-model)  " in line
-
-
-def test_where_there_is_no_terminal_nothing_is_cut() -> None:
-    rows = [summary(name=name, model=MODEL) for name in NAMES]
-    lines = layout.lay_out_rows(rows, None)
-    for name, line in zip(NAMES, lines, strict=True):
-        assert strip_controls(name) in line
-        assert layout.name_model(MODEL) in line
-
-
 def test_columns_are_those_of_the_terminal_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "77")
     ours, theirs = pty.openpty()
@@ -180,25 +132,7 @@ def test_a_model_is_its_provider_and_its_name(model: str | None, expected: str) 
     assert layout.name_model(model) == expected
 
 
-def test_groups_come_in_the_order_of_need() -> None:
-    rows = [
-        summary(id="s" * 36, state="stored", updated_at=9.0),
-        summary(id="i" * 36, state="idle", updated_at=1.0),
-        summary(id="j" * 36, state="idle", updated_at=2.0),
-        summary(id="n" * 36, state="needs_you"),
-        summary(id="w" * 36, state="working"),
-        summary(id="i" * 36, state="stored", updated_at=1.0),
-    ]
-    grouped = layout.group_summaries(rows)
-    assert [str(each["id"])[0] for each in grouped] == ["n", "w", "j", "i", "s"]
-    headings = [line for line in layout.lay_out_groups(grouped, None) if line and line[0] != " "]
-    assert headings == ["Needs you", "Working", "Idle", "Recent"]
-    assert layout.lay_out_groups([], None) == []
-
-
 def test_what_is_pinned_is_marked() -> None:
-    (row,) = layout.lay_out_rows([summary(pinned=True)], None)
-    assert row.endswith("2 messages  pinned")
     (head, *_) = layout.lay_out_message(3, Message("user", 1, "a.0", pinned=True))
     assert head == "[3] USER (pinned)"
 
@@ -212,6 +146,7 @@ def test_changes_of_the_view_stand_between_messages_and_count_as_none() -> None:
         said[0],
         Change(3, "compact", "They met.\nAll is well.", (90, 40), "a/b"),
         Change(4, "undo"),
+        Change(5, "snapshot", "0123456789ab of /w"),
         said[1],
         Change(9, "prune", "1 earlier messages (9 tokens) were summarized:", (90, 40)),
     ]
@@ -229,9 +164,36 @@ def test_changes_of_the_view_stand_between_messages_and_count_as_none() -> None:
         "",
         "[~] TAKEN BACK",
         "",
+        "[~] SNAPSHOT",
+        "    Content: 0123456789ab of /w",
+        "",
         "[2] USER",
         "    Content: line 2",
         "",
         "[~] PRUNED (90 -> 40 tokens)",
         "    Content: 1 earlier messages (9 tokens) were summarized:",
     ]
+
+
+def test_an_answer_may_be_painted_and_nothing_else_keeps_what_a_terminal_obeys() -> None:
+    said = [
+        Message("user", 1, "a.0", parts=({"type": "text", "text": "*why*\x1b[2J"},)),
+        Message("assistant", 2, "a.1", parts=({"type": "text", "text": "*so*\x1b[2J\n\nyes"},)),
+    ]
+    lines = layout.lay_out_history(
+        summary(name="w\x1b[2J"),
+        said,
+        None,
+        paint=lambda text: [f"\x1b[1m{text[:4]}\x1b[0m", "", "e"],
+    )
+    indent = layout.INDENT
+    assert lines[-7:] == [
+        f"{indent}Content: *why*",
+        "",
+        "[2] ASSISTANT",
+        f"{indent}Content:",
+        f"{indent}\x1b[1m*so*\x1b[0m",
+        "",
+        f"{indent}e",
+    ]
+    assert "\x1b[2J" not in "".join(lines)

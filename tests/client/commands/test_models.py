@@ -67,7 +67,28 @@ def test_a_narrow_terminal_shortens_names_and_keeps_numbers(daemon: FakeDaemon) 
     assert lines[0].split() == ["Model", "Window"]
     assert lines[1].startswith("provider/lo")
     assert lines[1].endswith("...      8k  default")
-    assert lay_out_models([row], columns=10)[1].startswith("provi... ")
+    assert lay_out_models([row], columns=10)[1] == "provi..."
+
+
+@pytest.mark.parametrize(
+    ("columns", "head"),
+    [
+        (36, "Model"),
+        (46, "Model               Window"),
+        (60, "Model               Window  Input  Output"),
+        (300, "Model               Window  Images  Input  Output"),
+    ],
+)
+def test_where_it_is_narrow_numbers_leave_and_names_can_be_told_apart(
+    columns: int, head: str
+) -> None:
+    about = {"context_window": 30_000, "images": False, "price": {"input": 1.0, "output": 2.0}}
+    names = ["here/fake", "here/fake-large", "local/smollm2-135m"]
+    rows = [{"name": name, **about, "aliases": ["quick"]} for name in names]
+    lines = lay_out_models(rows, columns)
+    assert lines[0] == head
+    assert [line.split()[0] for line in lines[1:]] == names
+    assert all(line.endswith("alias quick") and len(line) <= columns for line in lines[1:])
 
 
 def test_a_providers_words_cannot_drive_the_terminal() -> None:
@@ -153,3 +174,30 @@ def test_a_person_is_told_what_takes_long(
     assert fetch_models(cast("Client", house))["data"] == []
     assert ("Asking the providers" in capfd.readouterr().err) is is_terminal
     assert house.waited[-1] == LIST_LIMIT_S
+
+
+def test_aliases_are_listed_set_and_taken_out(daemon: FakeDaemon, ask: Ask) -> None:
+    assert ask("models", "alias").out == "No aliases.\nSet one: ask models alias NAME MODEL\n"
+    result = ask("models", "alias", "my fast.one", "work/x")
+    assert (result.code, result.out) == (0, "my fast.one = work/x\n")
+    (written,) = daemon.called("config/write")
+    assert (written["key"], written["value"]) == ('aliases."my fast.one"', "work/x")
+    assert "secrets" in written
+    assert ask("models", "alias", "ö", "--unset", "--json").out == "[]\n"
+    assert daemon.called("config/write")[1] == {"key": 'aliases."ö"', "value": None}
+    daemon.settings["aliases"] = {"b": "x", "a": "y"}
+    assert ask("models", "alias").out == "a = y\nb = x\n"
+    assert json.loads(ask("models", "alias", "--json").out)[0] == {"name": "b", "model": "x"}
+
+
+@pytest.mark.parametrize("words", [("a",), ("a", "b", "--unset"), ("--unset",)])
+def test_half_an_alias_is_refused(daemon: FakeDaemon, ask: Ask, words: tuple[str, ...]) -> None:
+    result = ask("models", "alias", *words)
+    assert (result.code, "Give a NAME and a MODEL" in result.err) == (2, True)
+    assert daemon.calls == []
+
+
+def test_an_alias_that_is_no_text_is_refused(daemon: FakeDaemon, ask: Ask) -> None:
+    result = ask("models", "alias", "\udcff", "work/x")
+    assert (result.code, "The alias is not valid UTF-8." in result.err) == (2, True)
+    assert daemon.called("config/write") == []

@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 
 import ask.prompt
-from ask.commands.prompt import LATER
 from ask.commands.root import main
 from ask.fast.run import Carried
-from ask.prompt import Wish
+from ask.wish import Wish
 
 Captured = pytest.CaptureFixture[str]
 
@@ -38,8 +37,9 @@ def wishes(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Wish, Carried | None]]
         (["-x", "-v", "--usage"], {"extract": True, "verbose": True, "usage": True}),
         (["-o", "out", "--key", "k"], {"output": "out", "key": "k"}),
         (["--timeout", "1e1"], {"timeout_s": 10.0}),
-        (["--ephemeral", "--fail-busy", "--no-stdin"], {"ephemeral": True, "fail_busy": True}),
-        (["--queue"], {"fail_busy": False}),
+        (["--ephemeral", "--fail-busy", "--no-stdin"], {"ephemeral": True, "busy": "fail"}),
+        (["--queue"], {"busy": None}),
+        (["--steer"], {"busy": "steer"}),
         (["-a", "x.png", "--attach", "-"], {"images": ("x.png", "-"), "words": ()}),
         (["--schema", "name, age int", "hi"], {"schema": "name, age int", "words": ("hi",)}),
         (["--temperature", "0", "--max-output-tokens", "5"], {"temperature": 0.0}),
@@ -47,8 +47,14 @@ def wishes(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Wish, Carried | None]]
         (["--stop", "END", "--stop", "-"], {"stop": ("END", "-")}),
         (["--effort", "minimal"], {"effort": "minimal"}),
         (["--overflow", "reset"], {"overflow": "reset"}),
+        (["-T", "read", "hi"], {"tools": ["read"], "words": ("hi",)}),
+        (["-Ta,b", "--tools", "c", "--approve", "ask"], {"tools": ["a", "b", "c"]}),
+        (["--approve", "auto", "hi"], {"approve": "auto", "tools": None}),
         (["--detach", "--timeout", "5", "hi"], {"detach": True, "timeout_s": 5.0}),
         (["--no-mentions", "@x"], {"no_mentions": True, "words": ("@x",)}),
+        (["--notify", "hi"], {"notify": True, "words": ("hi",)}),
+        (["--detach", "--no-notify", "hi"], {"detach": True, "notify": False}),
+        (["hi"], {"notify": None}),
     ],
 )
 def test_options(
@@ -66,30 +72,23 @@ def test_nothing_may_have_been_done_before(wishes: list[tuple[Wish, Carried | No
     assert wishes[0][1] is None
 
 
-@pytest.mark.parametrize("name", sorted(LATER))
-def test_options_of_later_versions_are_refused_by_name(
-    wishes: list[tuple[Wish, Carried | None]], capsys: Captured, name: str
-) -> None:
-    for line in ([name, "x", "hi"], ["hi", name, "x"]):
-        assert main(line) == 2
-        assert capsys.readouterr().err.splitlines() == [
-            f"This version of ask has no {LATER[name]}.",
-            "Try: ask --help",
-        ]
-    assert wishes == []
-
-
 @pytest.mark.parametrize(
     ("line", "text"),
     [
         (["-c", "-s", "w", "hi"], "-c and -s name two conversations"),
         (["--queue", "--fail-busy", "hi"], "--queue and --fail-busy exclude each other"),
+        (["--queue", "--steer", "hi"], "--queue and --steer exclude each other"),
+        (["--fail-busy", "--steer", "hi"], "--steer and --fail-busy exclude each other"),
+        (["--steer", "--detach", "hi"], "--steer and --detach exclude each other"),
         (["-x", "--schema", "name", "hi"], "-x and --schema exclude each other"),
         (["--temperature", "warm", "hi"], "'warm' is not a number from zero on"),
         (["--temperature", "-1", "hi"], "'-1' is not a number from zero on"),
         (["--temperature", "nan", "hi"], "'nan' is not a number from zero on"),
-        (["--max-output-tokens", "0", "hi"], "0 is not in the range"),
+        (["--max-output-tokens", "0", "hi"], "0 is less than 1"),
         (["--stop", "", "hi"], "--stop needs a text, and it is empty."),
+        (["-T", "a,,b", "hi"], "a name is empty."),
+        (["-T", "all", "-T", "none", "hi"], "none goes with no other word."),
+        (["--approve", "maybe", "hi"], "'maybe' is not one of"),
         (["--effort", "colossal", "hi"], "'colossal' is not one of"),
         (["--timeout", "soon", "hi"], "'soon' is not a number of seconds above zero"),
         (["--timeout", "-1", "hi"], "'-1' is not a number"),

@@ -125,6 +125,21 @@ def test_a_directory_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert caller.first_socket({"ASK_SOCKET": "x.sock"}) is not None
 
 
+def test_a_directory_that_must_not_be_entered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    tmp_path.chmod(0)
+    user = os.geteuid()
+    try:
+        if user == 0:
+            os.seteuid(65_534)
+        assert "cwd" not in caller.describe({})
+    finally:
+        os.seteuid(user)
+        tmp_path.chmod(0o700)
+
+
 def test_nothing_but_the_named_variables_leaves() -> None:
     environ = {"PATH": "/bin", "TERM": "", "AWS_SECRET": "no", "OPENAI_API_KEY": "sk"}
     described = caller.describe(environ)
@@ -277,7 +292,9 @@ environments = st.fixed_dictionaries(
 
 
 options = st.one_of(
-    st.sampled_from([["-c"], ["-q"], ["--raw"], ["--queue"], ["--fail-busy"], ["--ephemeral"]]),
+    st.sampled_from(
+        [["-c"], ["-q"], ["--raw"], ["--queue"], ["--fail-busy"], ["--steer"], ["--ephemeral"]]
+    ),
     st.tuples(st.sampled_from(["-s", "--session", "-m", "-S", "--system"]), tokens).map(list),
     st.sampled_from(["1.5", "30", "0", "x", "1e3"]).map(lambda text: ["--timeout", text]),
     tokens.map(lambda word: [word]),

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ask.fast import codec
-from ask.fast.codec import BadMessage, Decoder, encode
+from ask.fast.codec import Answer, BadMessage, Decoder, encode, needs_blob
 from ask.protocol import messages
 
 scalars = (
@@ -116,3 +116,35 @@ def test_the_limits_are_those_of_the_protocol() -> None:
     assert codec.MESSAGE_LIMIT_BYTES == messages.MESSAGE_LIMIT_BYTES
     assert codec.NESTING_LIMIT == messages.NESTING_LIMIT
     assert codec.CONTAINER_LIMIT == messages.CONTAINER_LIMIT
+
+
+# ---- the account of what was shown -------------------------------------------------
+
+ACCEPTED: dict[str, Any] = {"conversation_id": "c", "turn_id": "t", "seq": 3}
+
+
+@given(st.text(min_size=1), st.data())
+def test_every_character_is_shown_once(text: str, data: Any) -> None:
+    """Whatever deltas come, again, cut anew, after holes: the whole item completes them."""
+    said = Answer(ACCEPTED)
+    shown = ""
+    for _ in range(data.draw(st.integers(0, 8))):
+        begin = data.draw(st.integers(0, len(text) - 1))
+        end = data.draw(st.integers(begin + 1, len(text)))
+        fragment = {"turn_id": "t", "item_id": "i", "kind": "text"}
+        shown += said.read_delta({**fragment, "offset": begin, "text": text[begin:end]})
+        assert text.startswith(shown)
+    item = {"type": "assistant_message", "id": "i", "parts": [{"type": "text", "text": text}]}
+    event = {"conversation_id": "c", "turn_id": "t", "type": "item_added", "item": item}
+    shown += said.read_event({**event, "seq": 4})
+    assert shown == text
+    assert said.read_event({**event, "seq": 4}) == ""  # an event that comes twice counts once
+
+
+def test_items_that_are_no_answer_are_not_shown() -> None:
+    said = Answer(ACCEPTED)
+    item = {"type": "user_message", "id": "i", "parts": [{"type": "text", "text": "mine"}]}
+    event = {"conversation_id": "c", "seq": 4, "turn_id": "t", "type": "item_added", "item": item}
+    assert said.read_event(event) == ""
+    assert said.read_event({**event, "seq": 5, "conversation_id": "other"}) == ""
+    assert not needs_blob(event)

@@ -5,16 +5,14 @@ import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ask.fast.argv import read_prompt
-from ask.fast.codec import needs_blob
-from ask.fast.run import DETACHED, Answer, Carried, run_prompt
+from ask.fast.run import DETACHED, Carried, run_prompt
 from tests.fakes.daemon import FakeDaemon, Refusal, Script, Stage, answer
 
 Run = Callable[..., "int | Carried"]
@@ -37,7 +35,10 @@ def same_signals_afterwards() -> Iterator[None]:
 
 
 def carried_from(result: int | Carried) -> Carried:
+    """What goes to the long way; the connection is let go, as that would do it."""
     assert isinstance(result, Carried)
+    if result.held is not None:
+        os.close(result.held)
     return result
 
 
@@ -166,6 +167,60 @@ def test_a_second_completion_begins_on_its_own_line(
     with FakeDaemon(lone_home, play):
         run("find", "-q")
     assert capfd.readouterr().out == "Let me look.\nFound it.\n"
+
+
+def steered(stage: Stage) -> None:
+    """An answer that is cut by a message, and the answer to that."""
+    stage.start()
+    stage.delta("Once upon")
+    item = stage.accept_steering("s.0", "no, rhyme")
+    stage.say_whole("Once upon a", status="interrupted")
+    stage.join(item, "t.2")
+    stage.delta("The ")
+    stage.say_whole("The end.", completion=2)
+    stage.finish()
+
+
+def test_who_asked_first_sees_the_cut_answer_and_then_the_new_one(
+    lone_home: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with FakeDaemon(lone_home, steered):
+        assert run("tell") == 0
+    assert capfd.readouterr().out == "Once upon a\nThe end.\n"
+
+
+def test_who_steers_sees_what_is_said_to_that_and_nothing_before(
+    lone_home: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def play(stage: Stage) -> None:
+        item = stage.accept_steering("s.0", "no, rhyme")
+        stage.delta("Once")
+        stage.say_whole("Once upon a", status="interrupted")
+        stage.join(item, "t.2")
+        stage.say_whole("The end.", completion=2)
+        stage.finish()
+
+    results = {"turn/start": {"steers": "s.0"}}
+    with FakeDaemon(lone_home, play, results=results) as daemon:
+        assert run("--steer", "-s", "work", "no, rhyme") == 0
+    assert daemon.asked("turn/start")[0]["busy"] == "steer"
+    assert capfd.readouterr().out == "The end.\n"
+
+
+@pytest.mark.parametrize(("terminals", "carries"), [((), False), ((2,), True)])
+def test_a_message_of_somebody_else_is_shown_to_who_watches(
+    lone_home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    terminals: tuple[int, ...],
+    carries: bool,
+) -> None:
+    monkeypatch.setattr(os, "isatty", lambda descriptor: descriptor in terminals)
+    with FakeDaemon(lone_home, always=steered):
+        left = run("tell")
+        assert isinstance(left, Carried) == carries
+        if isinstance(left, Carried) and left.held is not None:
+            os.close(left.held)
+        assert run("-q", "tell") == 0
 
 
 def test_another_attempt_begins_anew(lone_home: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -310,10 +365,95 @@ def test_a_question_needs_a_person_or_nobody_is_asked(
     assert (carried.answer.started, carried.answer.ended) == (True, None)
 
 
+def use_a_tool(stage: Stage) -> None:
+    stage.start()
+    calls = [{"call_id": "c", "name": "read_file", "arguments": "{}"}]
+    item = {"type": "assistant_message", "id": stage.item_id, "parts": [], "calls": calls}
+    stage.event("item_added", completion=1, item=item)
+    stage.progress("tool", "Run: make: 30 s, 12 bytes of output")
+    stage.progress("tool", "Denied: run_command: Run: \x1b[2Jmake (nobody to ask)")
+    stage.item_id += "b"
+    stage.say_whole("done", completion=2)
+    stage.finish()
+
+
+def test_what_tools_do_is_shown_to_who_watches(
+    lone_home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The long way does, from the first call on; a script is told of what was denied."""
+    with FakeDaemon(lone_home, use_a_tool, use_a_tool, use_a_tool) as daemon:
+        assert run("hi") == 0
+        out, err = capfd.readouterr()
+        (conversation_id,) = daemon.events
+        denied = "Denied: run_command: Run: make (nobody to ask)\n"
+        assert (out, err) == ("done\n", f"{denied}{conversation_id[:8]}\n")
+        monkeypatch.setattr(os, "isatty", lambda descriptor: descriptor == 2)
+        carried = carried_from(run("hi"))
+        assert carried.answer is not None
+        assert (carried.answer.started, carried.answer.ended) == (True, None)
+        assert run("-q", "hi") == 0
+    assert capfd.readouterr() == ("done\n", "")
+
+
+def test_who_was_there_stays_there_until_the_long_way_listens(
+    lone_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A daemon that finds nobody there denies what it would have asked."""
+    left = threading.Event()
+
+    def call(stage: Stage) -> None:
+        use_a_tool(stage)
+        stage.peer.stream.settimeout(5.0)
+        with suppress(ConnectionResetError):  # it leaves things unread
+            while stage.peer.stream.recv(4096):
+                pass
+        left.set()
+
+    monkeypatch.setattr(os, "isatty", lambda descriptor: descriptor == 2)
+    with FakeDaemon(lone_home, call):
+        result = run("hi")
+        assert isinstance(result, Carried)
+        assert result.held is not None
+        assert not left.wait(0.05)
+        os.close(result.held)
+        assert left.wait(5.0)
+
+
+def test_who_was_not_let_in_is_not_there(lone_home: Path) -> None:
+    with FakeDaemon(lone_home, answer("hi"), refuse={"turn/start": [Refusal(8, "busy", "Busy.")]}):
+        result = run("hi")
+    assert isinstance(result, Carried)
+    assert result.held is None
+
+
 def test_signals_are_given_back_to_the_long_way(lone_home: Path) -> None:
     before = signal.getsignal(signal.SIGINT)
     assert isinstance(run("hi"), Carried)
     assert signal.getsignal(signal.SIGINT) == before
+
+
+@pytest.mark.parametrize("on_terminal", [True, False])
+def test_instructions_are_a_line_and_no_reason_to_go_the_long_way(
+    lone_home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    on_terminal: bool,
+) -> None:
+    monkeypatch.setattr(os, "isatty", lambda descriptor: on_terminal and descriptor == 2)
+    file = {"path": "/p/AGENTS.md", "text": "Say hue. é\n" * 3_000}
+
+    def play(stage: Stage) -> None:
+        stage.event("instructions_changed", turn_id=None, files=[file])
+        stage.start()
+        stage.progress("instructions", "Instructions: AGENTS.md (36.0 kB)")
+        stage.say_whole("done")
+        stage.finish()
+
+    with FakeDaemon(lone_home, play) as daemon:
+        assert run("hi") == 0
+    (conversation_id,) = daemon.events
+    said = f"Instructions: AGENTS.md (36.0 kB)\n{conversation_id[:8]}\n"
+    assert capfd.readouterr() == ("done\n", said)
 
 
 def test_reasoning_and_loading_on_a_terminal(
@@ -577,35 +717,3 @@ def test_an_ignored_signal_stays_ignored(lone_home: Path) -> None:
     with FakeDaemon(lone_home, play):
         assert run("hi", "-q") == 0
     assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
-
-
-# ---- the account of what was shown -------------------------------------------------
-
-ACCEPTED = {"conversation_id": "c", "turn_id": "t", "seq": 3}
-
-
-@given(st.text(min_size=1), st.data())
-def test_every_character_is_shown_once(text: str, data: Any) -> None:
-    """Whatever deltas come, again, cut anew, after holes: the whole item completes them."""
-    said = Answer(ACCEPTED)
-    shown = ""
-    for _ in range(data.draw(st.integers(0, 8))):
-        begin = data.draw(st.integers(0, len(text) - 1))
-        end = data.draw(st.integers(begin + 1, len(text)))
-        fragment = {"turn_id": "t", "item_id": "i", "kind": "text"}
-        shown += said.read_delta({**fragment, "offset": begin, "text": text[begin:end]})
-        assert text.startswith(shown)
-    item = {"type": "assistant_message", "id": "i", "parts": [{"type": "text", "text": text}]}
-    event = {"conversation_id": "c", "turn_id": "t", "type": "item_added", "item": item}
-    shown += said.read_event({**event, "seq": 4})
-    assert shown == text
-    assert said.read_event({**event, "seq": 4}) == ""  # an event that comes twice counts once
-
-
-def test_items_that_are_no_answer_are_not_shown() -> None:
-    said = Answer(ACCEPTED)
-    item = {"type": "user_message", "id": "i", "parts": [{"type": "text", "text": "mine"}]}
-    event = {"conversation_id": "c", "seq": 4, "turn_id": "t", "type": "item_added", "item": item}
-    assert said.read_event(event) == ""
-    assert said.read_event({**event, "seq": 5, "conversation_id": "other"}) == ""
-    assert not needs_blob(event)

@@ -1,6 +1,9 @@
 """The two ways to sign in, seen through: a browser that comes back, and a code to type."""
 
+import errno
+import os
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 import trio
@@ -15,6 +18,7 @@ from askd.providers.credentials.login_flows import (
     CodeLogin,
     begin_browser,
     begin_code,
+    listen,
 )
 from askd.providers.credentials.logins import SignedIn
 from tests.fakes.credentials import Desk
@@ -148,3 +152,13 @@ async def test_code_is_typed(tmp_path: Path, autojump_clock: MockClock) -> None:
     assert (await login.finish()).path == str(credentials.copilot.path)
     endpoint = await credentials.fetch("copilot", Caller())
     assert (endpoint.api_key or "").endswith("copilot-secret")
+
+
+async def test_where_nothing_can_listen_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def refuse(*args: object, **options: object) -> NoReturn:
+        raise OSError(errno.EADDRNOTAVAIL, os.strerror(errno.EADDRNOTAVAIL))
+
+    monkeypatch.setattr(trio, "open_tcp_listeners", refuse)
+    with pytest.raises(NotConfigured, match="docs: nothing can listen on 127"):
+        async with listen("docs"):
+            pass

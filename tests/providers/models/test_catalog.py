@@ -13,6 +13,7 @@ from askd.providers.models.catalog import (
     find_matches,
     find_near,
     follow_alias,
+    spell_out,
 )
 
 ALIASES = {"fast": "openai/gpt-5-mini", "quick": "openai/gpt-5-mini", "twice": "fast", "me": "me"}
@@ -33,6 +34,15 @@ def test_alias_of_an_alias_is_refused() -> None:
 def test_aliases_of_a_model() -> None:
     assert find_aliases("openai/gpt-5-mini", ALIASES) == ["fast", "quick"]
     assert find_aliases("openai/gpt-5", ALIASES) == []
+
+
+def test_an_alias_of_a_bare_name_is_that_of_the_one_model_that_has_it() -> None:
+    names = ["a/one", "a/two", "b/two", "b/a/one"]
+    aliases = {"x": "one", "y": "two", "z": "a/two", "w": "nobody", "v": "a/one"}
+    assert spell_out(aliases, names) == {
+        **aliases,
+        "x": "a/one",  # the last part of `b/a/one` is no model's name
+    }
 
 
 def test_match_is_on_the_whole_name_behind_the_provider() -> None:

@@ -154,7 +154,7 @@ async def test_the_embedded_model(desk: Desk, shelves: Shelves) -> None:
     ((model,), trouble) = await offers.list_models("local", NOBODY, refresh=True)
     assert trouble is None
     assert (model.dialect, model.limits.context_window) == ("local", 1000)
-    assert model.manners == Manners(tools=False, images=False)
+    assert model.manners == Manners(tools="schema", images=False)
     with pytest.raises(UnknownModel, match=f"Did you mean {model.name}"):
         await offers.describe("local", "smollm", NOBODY)
 

@@ -1,5 +1,6 @@
 """Models by name: who answers, why, with whose key, and what is said when nobody can."""
 
+import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,7 +18,17 @@ from askd.errors import (
     Unavailable,
     UnknownModel,
 )
-from askd.providers.base import Caller, Dialect, Effort, Limits, Model, ModelRequest, TextDelta
+from askd.providers.base import (
+    CallDelta,
+    Caller,
+    Dialect,
+    Effort,
+    Limits,
+    Model,
+    ModelRequest,
+    StreamEvent,
+    TextDelta,
+)
 from askd.providers.http.transport import Transport
 from askd.providers.known import KNOWN
 from askd.providers.local import LocalModel
@@ -32,6 +43,7 @@ from askd.providers.models.registry import (
 from tests.fakes.chat_server import open_chat_server
 from tests.fakes.credentials import write_private
 from tests.fakes.model_program import PROGRAM
+from tests.fakes.vendor import Said
 from tests.fakes.vendor_copilot import SIGN_IN
 from tests.fakes.vendors import open_vendor
 
@@ -315,6 +327,40 @@ async def test_copilots_sign_in_is_found_and_its_limits_are_for_prompts(tmp_path
             assert model.manners.images
             assert await ask(models, model, "ECHO:hello there") == "hello there"
         assert server.violations == []
+
+
+@pytest.mark.parametrize("dialect", ["openai-responses", "anthropic", "ollama"])
+async def test_tools_for_a_model_of_any_dialect_that_calls_none_by_itself(dialect: Dialect) -> None:
+    async with open_vendor(dialect) as server:
+        written = '{"next": {"tool": "now", "arguments": {"zone": "UTC"}}}'
+        server.say(
+            Said(texts=(written[:20], written[20:])), Said(texts=('{"next": {"answer": "No',))
+        )
+        config = ProviderConfig(name="work", dialect=dialect, base_url=server.base_url)
+        told = {"work/fake": ModelConfig(tools="schema")}
+        async with running(make(config, models=told)) as models:
+            model = await models.resolve("work/fake", NOBODY)
+            assert model.manners.tools == "schema"
+            request = ModelRequest(
+                model="fake",
+                items=[UserMessage("u", (Text("What time is it?"),))],
+                tools=[{"name": "now", "description": "The time.", "parameters": {}}],
+            )
+            found: list[list[StreamEvent]] = []
+            for _ in range(2):
+                async with models.stream(
+                    model, request, NOBODY, progress=lambda *_: None
+                ) as events:
+                    found.append([each async for each in events])
+        calls = [each for each in found[0] if isinstance(each, CallDelta)]
+        assert calls == [CallDelta(0, name="now", arguments='{"zone":"UTC"}')]
+        assert not any(isinstance(each, TextDelta) for each in found[0])
+        assert [each.text for each in found[1] if isinstance(each, TextDelta)] == ["No"]
+        assert server.violations == []
+        for sent in server.requests:
+            assert "tools" not in sent
+            assert "now()" in json.dumps(sent)  # in words
+            assert '"const"' in json.dumps(sent)  # and in the schema
 
 
 async def test_ollama_is_told_its_window() -> None:

@@ -155,6 +155,18 @@ async def test_known_names_are_known_without_asking(room: Room) -> None:
     assert (await resolution.resolve("smollm2-135m", NOBODY)).name == "local/smollm2-135m"
 
 
+async def test_what_was_listed_is_recalled_and_nobody_is_asked(room: Room) -> None:
+    resolution = room.open(make_config(), installed=True)
+    assert await resolution.recall_names(NOBODY) == ["local/smollm2-135m"]
+    assert room.shelves.asked == []
+    await resolution.list_models(NOBODY)
+    asked = len(room.shelves.asked)
+    names = await resolution.recall_names(NOBODY)
+    assert {"work/first", "work/second", "local/smollm2-135m"} <= set(names)
+    assert len(names) == len(set(names))
+    assert len(room.shelves.asked) == asked
+
+
 async def test_a_servers_own_refusal_names_what_it_listed(room: Room) -> None:
     resolution = room.open(make_config())
     model = Model(

@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
-from askd.server import wire
+from askd.core.events import InstructionsChanged
+from askd.core.instructions import InstructionFile, join_instructions
+from askd.server import fitting
 from askd.server.handlers import context
 from askd.server.peer import Peer
 from askd.sessions.preview import Preview, preview
@@ -41,6 +43,24 @@ async def test_items_tokens_window_and_model() -> None:
         assert (page["budget"], page["note"]) == (99_000, None)
 
 
+async def test_what_of_the_system_prompt_is_the_projects() -> None:
+    async with open_server() as server:
+        peer = await server.greet()
+        id = await begin(peer, "one", system="Be brief.")
+        asked = {"conversation_id": id}
+        assert (await peer.call("conversation/context", asked))["instructions"] == []
+        file = InstructionFile("/p/AGENTS.md", "Say hue.", 7)
+        session = await server.house.sessions.get(id)
+        await session.append([InstructionsChanged((file,))])
+        page = await peer.call("conversation/context", asked)
+        assert page["instructions"] == [
+            {"path": "/p/AGENTS.md", "bytes": 8, "left_out_bytes": 7},
+        ]
+        system = page["data"][0]
+        assert system["text"] == join_instructions("Be brief.", (file,))
+        assert page["tokens"] == sum(item["tokens"] for item in page["data"])
+
+
 async def test_pages_are_of_one_moment() -> None:
     async with open_server() as server:
         peer = await server.greet()
@@ -57,10 +77,19 @@ async def test_pages_are_of_one_moment() -> None:
                 await peer.call("conversation/context", {**asked, "cursor": cursor})
 
 
+async def test_it_is_of_the_model_that_the_next_prompt_will_ask_for() -> None:
+    async with open_server() as server:
+        peer = await server.greet()
+        asked = {"conversation_id": await begin(peer, "one")}
+        usual = await peer.call("conversation/context", asked)
+        other = await peer.call("conversation/context", {**asked, "model": "test/large"})
+        assert (usual["model"], other["model"]) == ("test/small", "test/large")
+
+
 async def test_what_does_not_fit_a_message_comes_in_the_next(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(wire, "PAGE_LIMIT_BYTES", 200)
+    monkeypatch.setattr(fitting, "PAGE_LIMIT_BYTES", 200)
     async with open_server() as server:
         peer = await server.greet()
         id = await begin(peer, "one " * 25, "two")
@@ -80,9 +109,9 @@ async def test_what_does_not_fit_a_message_comes_in_the_next(
 async def test_a_preview_is_made_once_for_all_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
 
-    async def count(*arguments: Any) -> Preview:
+    async def count(*arguments: Any, **named: Any) -> Preview:
         made.append(arguments)
-        return await preview(*arguments)
+        return await preview(*arguments, **named)
 
     monkeypatch.setattr(context, "preview", count)
     async with open_server() as server:

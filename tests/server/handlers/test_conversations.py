@@ -255,6 +255,22 @@ async def test_a_busy_conversation_is_deleted_if_that_was_asked() -> None:
         assert server.store.rows() == []
 
 
+async def test_those_that_begin_so_are_found_by_name_and_by_id() -> None:
+    async with open_server() as server:
+        peer = await server.greet()
+        named = (await peer.call("conversation/create", {"name": "work"}))["id"]
+        bare = (await peer.call("conversation/create"))["id"]
+
+        async def find(begins: str) -> list[str]:
+            page = await peer.call("conversation/list", {"begins": begins})
+            return [row["id"] for row in page["data"]]
+
+        assert await find("wo") == [named]
+        assert await find("Wo") == []
+        assert await find(bare[:8]) == [bare]
+        assert await find("") == [bare, named]
+
+
 async def test_an_old_one_goes_if_nobody_wants_it() -> None:
     async with open_server() as server:
         peer, watcher = await server.greet(), await server.greet()

@@ -67,9 +67,13 @@ async def test_a_turns_job_is_read_with_the_question_that_it_waits_for() -> None
         session = await server.house.sessions.get(started["conversation_id"])
         turn_id, job_id = started["turn_id"], started["job_id"]
         assert (await peer.call("job/read", {"job_id": job_id}))["question"] is None
+        (listed,) = (await peer.call("job/list", {"kind": "turn"}))["data"]
+        assert not listed["needs_you"]
         await session.append([QuestionAsked(turn_id, "q", "overflow", "d", {"tokens": 9}, EXPIRY)])
         job = await peer.call("job/read", {"job_id": job_id})
-        assert (job["turn_id"], job["kind"]) == (turn_id, "turn")
+        assert (job["turn_id"], job["kind"], job["needs_you"]) == (turn_id, "turn", True)
+        (listed,) = (await peer.call("job/list", {"kind": "turn"}))["data"]
+        assert (listed["needs_you"], listed["question"]) == (True, None)
         assert job["seq"] == started["seq"]
         assert job["question"] == {
             "question_id": "q",
@@ -80,6 +84,8 @@ async def test_a_turns_job_is_read_with_the_question_that_it_waits_for() -> None
         }
         server.store.jobs[job_id].conversation_id = "gone"
         assert (await peer.call("job/read", {"job_id": job_id}))["question"] is None
+        (listed,) = (await peer.call("job/list", {"kind": "turn"}))["data"]
+        assert not listed["needs_you"]
 
 
 async def test_a_turn_is_cancelled_and_asked_anew_as_another_job() -> None:

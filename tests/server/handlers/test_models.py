@@ -59,3 +59,21 @@ async def test_a_listing_fits_one_message_and_says_what_is_left_out(more: int, w
         page = await peer.call("model/list")
         assert len(page["data"]) == MOST_ROWS
         assert page["warnings"][-1] == f"{words}: name one with -m"
+
+
+async def test_names_that_begin_so_are_recalled_and_nobody_is_asked() -> None:
+    class Unasked(ListedModels):
+        async def list_models(self, caller, *, refresh=False):  # type: ignore[no-untyped-def]
+            raise AssertionError("a provider would have been asked")
+
+    async with open_server(models=Unasked()) as server:
+        peer = await server.greet()
+
+        async def recall(begins: str) -> list[tuple[str, list[str] | None]]:
+            page = await peer.call("model/list", {"begins": begins})
+            return [(row["name"], row["aliases"]) for row in page["data"]]
+
+        assert await recall("") == [("test/small", ["quick"]), ("test/large", None)]
+        assert await recall("test/l") == [("test/large", None)]
+        assert await recall("qu") == [("test/small", ["quick"])]
+        assert await recall("openai/") == []

@@ -7,7 +7,7 @@ import trio
 import trio.testing
 
 from askd.sessions.live import RECENT_EVENTS
-from tests.fakes.house import PeerStream, Refused, Server, open_server, prompt
+from tests.fakes.house import HELLO, PeerStream, Refused, Server, open_server, prompt
 
 
 async def make(peer: PeerStream, notes: int) -> str:
@@ -202,3 +202,55 @@ async def test_whoever_begins_to_read_is_noted_once_wherever_that_is(
         f"Displaying conversation: id={id}, message_count={number}"
         for id, number in ((first, 3), (second, 1), (first, 3), (first, 3))
     ]
+
+
+async def greet_as(server: Server, name: str, *capabilities: str) -> PeerStream:
+    peer = server.connect()
+    await peer.call("hello", {**HELLO, "client": name, "capabilities": [*capabilities]})
+    return peer
+
+
+async def hear(peer: PeerStream) -> list[str]:
+    method, told = await peer.notification()
+    assert method == "attached"
+    assert told["attached"] == len(told["clients"])
+    return [each["client"] for each in told["clients"]]
+
+
+async def test_who_comes_and_who_leaves_is_heard_by_those_who_said_so() -> None:
+    async with open_server() as server:
+        plain = await server.greet()
+        follow = {"conversation_id": await make(plain, 1)}
+        one = await greet_as(server, "ask chat", "attached", "from the future")
+        await one.call("conversation/subscribe", follow)
+        assert await hear(one) == ["ask chat"]
+        two = await greet_as(server, "two\x1b[31m", "attached")
+        await two.call("conversation/subscribe", {**follow, "interactive": True})
+        assert await hear(one) == await hear(two) == ["ask chat", "two [31m"]
+        await plain.call("conversation/subscribe", follow)
+        assert await hear(one) == await hear(two) == ["ask chat", "two [31m", "test"]
+        (found,) = (await plain.call("conversation/list"))["data"]
+        assert found["attached"] == 3
+        assert [each["interactive"] for each in found["clients"]] == [False, True, False]
+        await plain.call("conversation/unsubscribe", follow)
+        assert await hear(one) == ["ask chat", "two [31m"]
+        await one.stream.aclose()
+        assert await hear(two) == ["ask chat", "two [31m"]
+        assert await hear(two) == ["two [31m"]
+        assert not plain.received
+
+
+async def test_a_prompt_that_is_waited_for_counts_and_hears_of_nobody() -> None:
+    async with open_server() as server:
+        chat = await greet_as(server, "ask chat", "attached")
+        conversation_id = await make(chat, 1)
+        await chat.call("conversation/subscribe", {"conversation_id": conversation_id})
+        assert await hear(chat) == ["ask chat"]
+        once = await server.greet()
+        target = {"kind": "id", "value": conversation_id}
+        await once.call("turn/start", {**prompt("hi"), "target": target, "follow": True})
+        accepted = await chat.notification()
+        assert accepted[1]["type"] == "prompt_accepted"
+        assert await hear(chat) == ["ask chat", "test"]
+        seen = await once.follow("turn_finished")
+        assert {method for method, _ in seen} <= {"event", "delta", "progress"}

@@ -1,6 +1,8 @@
 """Turns over the wire: accepted once, followed from their own event, ended and waited for."""
 
 import hashlib
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,9 +10,15 @@ import trio
 import trio.testing
 
 from ask.protocol.messages import BLOB_CHUNK_BYTES
+from askd.core.approval import Grant
+from askd.core.elicitations import describe_elicitation
 from askd.core.events import PromptAccepted, QuestionAsked
+from askd.core.grants import encode_grant
 from askd.core.items import PART_LIMIT_BYTES
-from tests.fakes.house import PeerStream, Refused, open_server, prompt
+from askd.core.questions import describe_question
+from askd.sessions.live import LiveSession
+from tests.fakes.house import PeerStream, Refused, Server, open_server, prompt
+from tests.fakes.models import last_words
 
 
 def ids(started: dict[str, Any]) -> dict[str, Any]:
@@ -267,6 +275,34 @@ async def test_only_listed_variables_are_stored_and_secrets_never() -> None:
         assert server.models.callers[0].secrets == {"OPENAI_API_KEY": "canary-2"}
 
 
+async def test_a_directory_that_is_named_from_afar_must_be_there(tmp_path: Path) -> None:
+    async with open_server() as server:
+        peer = await server.greet()
+        gone = tmp_path / "gone"
+        error = await refuse(peer, "turn/start", prompt("x", cwd=str(gone), far=True))
+        assert (error.code, error.reason) == (2, "bad_params")
+        assert str(gone) in str(error)
+        gone.mkdir()
+        first = await peer.call("turn/start", prompt("x", key="k", cwd=str(gone), far=True))
+        gone.rmdir()
+        # The link has broken, and the answer of this turn is asked for: it was accepted.
+        again = await peer.call("turn/start", prompt("x", key="k", cwd=str(gone), far=True))
+        assert again["turn_id"] == first["turn_id"]
+
+
+async def test_who_sends_no_variables_gets_the_daemons_own() -> None:
+    async with open_server() as server:
+        own = {"PATH": "/far/bin", "XDG_CONFIG_HOME": "/x"}
+        server.dispatch._house = replace(server.house, own_env=own)
+        peer = await server.greet()
+        for key, lent in (("none", {}), ("empty", {"env": dict[str, str]()})):
+            started = await peer.call("turn/start", prompt("x", key=key, **lent))
+            await peer.call("turn/wait", ids(started))
+        bodies = [body for write in server.store.writes for body in write.bodies]
+        accepted = [body.env for body in bodies if isinstance(body, PromptAccepted)]
+        assert accepted == [{"PATH": "/far/bin"}, {}]
+
+
 def sha(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
@@ -388,14 +424,22 @@ async def test_a_refused_prompt_keeps_its_uploads() -> None:
         await peer.call("turn/start", prompt("x", parts=parts, secrets={"WORK_KEY": "k"}))
 
 
+async def start_turn(
+    server: Server, peer: PeerStream, **more: Any
+) -> tuple[dict[str, Any], LiveSession]:
+    """A turn that runs, and the session that it is in."""
+    started = await peer.call("turn/start", prompt(**more))
+    session = server.house.sessions.find_live(started["conversation_id"])
+    assert session is not None
+    return started, session
+
+
 async def test_an_open_question_is_answered_once_by_its_digest() -> None:
     hold = trio.Event()
     async with open_server() as server:
         server.models.script = lambda request: [hold]
         peer = await server.greet()
-        started = await peer.call("turn/start", prompt())
-        session = server.house.sessions.find_live(started["conversation_id"])
-        assert session is not None
+        started, session = await start_turn(server, peer)
         asked = QuestionAsked(started["turn_id"], "q1", "approval", "d1", {"argv": ["ls"]}, 9e9)
         await session.append([asked])
         answer = {
@@ -412,4 +456,199 @@ async def test_an_open_question_is_answered_once_by_its_digest() -> None:
         page = await peer.call("conversation/read", {"conversation_id": started["conversation_id"]})
         (answered,) = [e for e in page["data"] if e["type"] == "question_answered"]
         assert (answered["by"], answered["decision"]) == ("test", "yes")
+        hold.set()
+
+
+async def test_what_an_elicitation_wants_is_checked_and_stays_open_until_it_fits() -> None:
+    hold = trio.Event()
+    async with open_server() as server:
+        server.models.script = lambda request: [hold]
+        peer = await server.greet()
+        started, session = await start_turn(server, peer)
+        asked = describe_elicitation(
+            who="here",
+            tool="f",
+            call_id="c",
+            text="Who?",
+            schema={"properties": {"name": {"type": "string"}}, "required": ["name"]},
+        )
+        detail = describe_question("t.1.1", asked.text, asked.choices, asked.more)
+        await session.append(
+            [QuestionAsked(started["turn_id"], "q1", "elicitation", "d1", detail, 9e9)]
+        )
+        answer = {
+            "conversation_id": started["conversation_id"],
+            "question_id": "q1",
+            "digest": "d1",
+        }
+        for decision, content, fields in (
+            ("accept", None, {"name": "This is required."}),
+            ("accept", {"name": 3}, {"name": "This is a text."}),
+            ("accept", {"name": "Ada", "x": 1}, {"x": "There is no such field."}),
+            ("yes", {"name": "Ada"}, None),
+        ):
+            said = {**answer, "decision": decision, "content": content}
+            error = await refuse(peer, "question/answer", said)
+            assert (error.code, error.reason) == (2, "bad_params")
+            assert error.data.get("fields") == fields
+        error = await refuse(
+            peer, "question/answer", {**answer, "decision": "decline", "content": {"name": "Ada"}}
+        )
+        assert "Content goes with accept" in error.message
+        await peer.call(
+            "question/answer", {**answer, "decision": "accept", "content": {"name": "Ada"}}
+        )
+        page = await peer.call("conversation/read", {"conversation_id": started["conversation_id"]})
+        (answered,) = [e for e in page["data"] if e["type"] == "question_answered"]
+        assert (answered["decision"], answered["content"]) == ("accept", {"name": "Ada"})
+        hold.set()
+
+
+async def test_an_approval_takes_no_content() -> None:
+    hold = trio.Event()
+    async with open_server() as server:
+        server.models.script = lambda request: [hold]
+        peer = await server.greet()
+        started, session = await start_turn(server, peer)
+        await session.append([QuestionAsked(started["turn_id"], "q1", "approval", "d", {}, 9e9)])
+        said = {"question_id": "q1", "digest": "d", "decision": "yes", "content": {"x": 1}}
+        error = await refuse(
+            peer, "question/answer", {"conversation_id": started["conversation_id"], **said}
+        )
+        assert "Content goes with accept" in error.message
+        assert session.conversation.open_questions
+        hold.set()
+
+
+async def test_a_message_joins_the_turn_that_runs_and_both_follow_it_to_its_end() -> None:
+    async with open_server() as server:
+        server.models.script = lambda request: (
+            ["as you wish"] if last_words(request) == "no" else ["Once", trio.Event()]
+        )
+        one, two = await server.greet(), await server.greet()
+        started = await one.call("turn/start", prompt("tell", follow=True))
+        await trio.testing.wait_all_tasks_blocked()
+        words = prompt("no", key="k2", target=to(started), busy="steer", follow=True)
+        words["options"] = {"effort": "low"}
+        joined = await two.call("turn/start", words)
+        assert ids(joined) == ids(started)
+        assert (joined["position"], joined["created"], joined["job_id"]) == (0, False, None)
+        seen = await two.follow("turn_finished")
+        warning = "The turn that this message joins keeps its own effort."
+        told = {**ids(joined), "kind": "warning", "text": warning}
+        assert seen[0] == ("progress", told)
+        events = [params for method, params in seen if method == "event"]
+        assert (events[0]["type"], events[0]["seq"]) == ("prompt_steered", joined["seq"])
+        places = [each.get("item", {}).get("id") for each in events]
+        answer = next(each for each in events if each.get("completion") == 2)["item"]
+        assert places.index(joined["steers"]) < places.index(answer["id"])
+        assert answer["parts"] == [{"type": "text", "text": "as you wish"}]
+        assert (await one.follow("turn_finished"))[-1][1]["seq"] == events[-1]["seq"]
+        again = await two.call("turn/start", {**words, "follow": False})
+        assert {name: again[name] for name in ("turn_id", "seq", "steers")} == {
+            name: joined[name] for name in ("turn_id", "seq", "steers")
+        }
+
+
+async def test_who_steers_without_following_is_told_in_the_answer() -> None:
+    async with open_server() as server:
+        server.models.script = lambda request: [trio.Event()]
+        peer = await server.greet()
+        started = await peer.call("turn/start", prompt("tell"))
+        await trio.testing.wait_all_tasks_blocked()
+        words = prompt("no", target=to(started), busy="steer", options={"effort": "low"})
+        assert "its own effort" in (await peer.call("turn/start", words))["warning"]
+
+
+async def test_who_steers_a_turn_that_waits_for_a_decision_is_told_of_it() -> None:
+    async with open_server() as server:
+        server.models.script = lambda request: [trio.Event()]
+        peer, second = await server.greet(), await server.greet()
+        started, session = await start_turn(server, peer)
+        await trio.testing.wait_all_tasks_blocked()
+        asked = QuestionAsked(started["turn_id"], "q1", "overflow", "d1", {}, 9e9)
+        session.running = None  # parked, as far as anybody knows
+        await session.append([asked])
+        words = prompt("no", key="n", target=to(started), busy="steer", follow=True)
+        joined = await second.call("turn/start", words)
+        assert ids(joined) == ids(started)
+        method, told = await second.notification()
+        sentence = f"The turn that this joined waits for an answer: ask attach {session.id[:8]}"
+        assert (method, told["text"]) == ("progress", sentence)
+
+
+async def test_who_waits_in_line_for_an_answer_is_told_of_it() -> None:
+    """It may take a day, and whoever asks next may be who can give it."""
+    hold = trio.Event()
+    async with open_server() as server:
+        server.models.script = lambda request: [hold]
+        peer, second = await server.greet(), await server.greet()
+        started, session = await start_turn(server, peer, follow=True)
+        asked = QuestionAsked(started["turn_id"], "q1", "approval", "d1", {"argv": ["ls"]}, 9e9)
+        await session.append([asked])
+        queued = await second.call(
+            "turn/start", prompt("next", key="n", target=to(started), follow=True)
+        )
+        hold.set()
+        seen = await second.follow("turn_finished")
+        told = next(params for method, params in seen if method == "progress")
+        sentence = f"A turn before this one waits for an answer: ask attach {session.id[:8]}"
+        assert told == {**ids(queued), "kind": "warning", "text": sentence}
+        assert ("progress", told) not in await peer.follow("turn_finished")
+
+
+async def test_always_answers_what_else_it_covers_with_it() -> None:
+    hold = trio.Event()
+    async with open_server() as server:
+        server.models.script = lambda request: [hold]
+        peer = await server.greet()
+        started, session = await start_turn(server, peer)
+        detail = {"grant": encode_grant(Grant(tool="write_file", cwd="/w")), "confined": True}
+        for number in (1, 2):
+            asked = QuestionAsked(started["turn_id"], f"q{number}", "approval", "d", detail, 9e9)
+            await session.append([asked])
+        said = {"question_id": "q1", "digest": "d", "decision": "always"}
+        await peer.call("question/answer", {"conversation_id": started["conversation_id"], **said})
+        assert not session.conversation.open_questions
+        hold.set()
+
+
+async def test_an_answer_may_say_why_in_so_many_words() -> None:
+    hold = trio.Event()
+    async with open_server() as server:
+        server.models.script = lambda request: [hold]
+        peer = await server.greet()
+        started, session = await start_turn(server, peer)
+        for number in (1, 2):
+            asked = QuestionAsked(started["turn_id"], f"q{number}", "approval", "d", {}, 9e9)
+            await session.append([asked])
+        answer = {"conversation_id": started["conversation_id"], "digest": "d", "decision": "no"}
+        long = {**answer, "question_id": "q1", "reason": "x" * 1001}
+        error = await refuse(peer, "question/answer", long)
+        assert (error.code, error.reason) == (2, "bad_params")
+        said = f" {'y' * 1000}\n"
+        await peer.call("question/answer", {**answer, "question_id": "q1", "reason": said})
+        await peer.call("question/answer", {**answer, "question_id": "q2", "reason": "  "})
+        page = await peer.call("conversation/read", {"conversation_id": started["conversation_id"]})
+        answered = [e for e in page["data"] if e["type"] == "question_answered"]
+        assert [each.get("reason") for each in answered] == ["y" * 1000, None]
+        hold.set()
+
+
+async def test_a_daemon_that_stops_leaves_approvals_to_the_next() -> None:
+    """What it was told now it would not begin, and the next one could not know that."""
+    hold = trio.Event()
+    async with open_server() as server:
+        server.models.script = lambda request: [hold]
+        peer = await server.greet()
+        started, session = await start_turn(server, peer)
+        asked = QuestionAsked(started["turn_id"], "q1", "approval", "d", {}, 9e9)
+        other = QuestionAsked(started["turn_id"], "q2", "overflow", "d", {}, 9e9)
+        await session.append([asked, other])
+        server.house.sessions.draining = True
+        answer = {"conversation_id": started["conversation_id"], "digest": "d", "decision": "yes"}
+        error = await refuse(peer, "question/answer", {**answer, "question_id": "q1"})
+        assert (error.code, error.reason) == (69, "draining")
+        await peer.call("question/answer", {**answer, "question_id": "q2"})
+        assert list(session.conversation.open_questions) == ["q1"]
         hold.set()

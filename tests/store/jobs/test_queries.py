@@ -81,10 +81,12 @@ def test_a_job_is_found_by_the_beginning_of_its_id(jobs: sqlite3.Connection) -> 
         read_job(jobs, "abcd")
     assert caught.value.reason == "job_ambiguous"
     assert caught.value.data == {"candidates": ["abcd-1", "abcd-2"]}
-    for text in ("abc", "abc%", "____", ""):
+    for text in ("abc", "abc%", "____"):
         with pytest.raises(NotFound) as caught:
             read_job(jobs, text)
         assert caught.value.message.endswith("List them: ask jobs list")
+    with pytest.raises(NotFound, match="its id is empty"):
+        read_job(jobs, "")
 
 
 def test_only_some_are_listed(jobs: sqlite3.Connection) -> None:

@@ -16,6 +16,9 @@ from askd.store.recovery.rebuild import Rebuilt, rebuild
 from tests.store.builders import create, key, note, open_store, prompt
 from tests.store.recovery import ruins
 
+LEAF = 0x0A
+"""A page with rows of an index, or of a table that is one: fileformat2, 1.6."""
+
 
 @pytest.fixture
 def rollouts(path: Path) -> Path:
@@ -197,6 +200,8 @@ async def test_of_a_damaged_database_every_page_that_can_be_read_counts(
             await store.writer.append(create(id, *(note("x" * 500, f"n{n}") for n in range(10))))
     content = bytearray(ruins.read(path))
     middle = len(content) // 2 // 4096 * 4096
+    while content[middle] != LEAF:
+        middle += 4096
     content[middle : middle + 4096] = b"\xff" * 4096
     ruins.write(path, content)
     with pytest.raises(sqlite3.DatabaseError):

@@ -8,7 +8,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from askd.core.blob_parts import find_blobs
@@ -65,6 +65,7 @@ STEPS = st.one_of(
 )
 
 
+@example([("killed", 6), ("foreign", None), ("tear", None)])
 @given(st.lists(STEPS, max_size=25))
 @settings(max_examples=60, deadline=None)
 def test_whatever_happens_the_file_becomes_the_log(steps: list[tuple[str, Any]]) -> None:
@@ -109,7 +110,7 @@ def do(desk: Desk, step: str, value: Any) -> None:
             desk.flush()
         case "restart":
             desk.restart()
-        case "foreign" if desk.path().exists():
+        case "foreign" if desk.path().exists() and desk.path().read_bytes().endswith(b"\n"):
             with desk.path().open("ab") as stream:
                 stream.write(FOREIGN)
         case "tear" if desk.path().exists():
@@ -129,7 +130,8 @@ def tear(desk: Desk) -> None:
     """The daemon dies, and the disk has not all of what the table does not know of."""
     row = desk.row()
     size = desk.path().stat().st_size
-    if row is not None and row.bytes > 0:
+    # Where it knows of all that is ours, what may be cut is somebody else's: theirs to mend.
+    if row is not None and row.bytes > 0 and row.seq < len(desk.log()):
         with desk.path().open("r+b") as stream:
             stream.truncate(max(row.bytes, size - 7))
     desk.restart()

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from askd.core.rollout_lines import encode_line
+from askd.files import sync_directory
 from askd.store.rollouts import files as rollout_files
 from askd.store.rollouts.files import Diverged, Overtaken, RolloutFile, is_ours
 
@@ -78,6 +79,15 @@ def test_another_line_of_ours_is_no_line_to_go_on_from(path: Path) -> None:
     with pytest.raises(Diverged):
         write(path, OURS[1], offset=start)
     assert path.read_bytes() == OURS[0] + OURS[3]
+
+
+@pytest.mark.parametrize("tail", [bytes(600) + OURS[1], OURS[1][:9] + bytes(9) + b"}\n" + OURS[2]])
+def test_a_hole_that_a_power_cut_has_left_is_no_file_to_go_on_with(path: Path, tail: bytes) -> None:
+    start = write(path, OURS[0], fresh=True)
+    with path.open("ab") as stream:
+        stream.write(tail)
+    with pytest.raises(Diverged):
+        write(path, OURS[1], offset=start)
 
 
 def test_somebody_who_writes_meanwhile_is_noticed(path: Path) -> None:
@@ -160,6 +170,30 @@ def test_removal_takes_draft_and_empty_folders_and_nothing_else(path: Path, tmp_
     path.mkdir(parents=True)
     rollout_files.remove_file(path)
     assert path.is_dir()  # none of ours
+
+
+def test_what_was_removed_stays_removed_after_a_power_cut(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(path, *OURS, fresh=True)
+    neighbour = path.with_name("rollout-d.jsonl")
+    neighbour.write_bytes(b"")
+    synced: list[tuple[Path, bool]] = []
+    sync = sync_directory
+
+    def fail(folder: Path) -> None:
+        raise OSError(5, "Input/output error")
+
+    def note(folder: Path) -> None:
+        synced.append((folder, path.exists()))
+        sync(folder)
+
+    monkeypatch.setattr(rollout_files, "sync_directory", fail)
+    with pytest.raises(OSError, match="Input/output"):
+        rollout_files.remove_file(path)
+    monkeypatch.setattr(rollout_files, "sync_directory", note)
+    rollout_files.remove_file(path)  # again: what the first try removed is not safe yet
+    assert synced == [(path.parent, False)]
 
 
 def test_the_archive_keeps_the_file_under_its_name(path: Path, tmp_path: Path) -> None:

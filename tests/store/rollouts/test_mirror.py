@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -13,7 +14,7 @@ from unittest.mock import patch
 
 import pytest
 import trio
-from trio.testing import MockClock
+from trio.testing import MockClock, wait_all_tasks_blocked
 
 from askd.core.events import ItemAdded, SettingsChanged, TurnStarted, ViewChanged
 from askd.core.items import Notice
@@ -202,13 +203,25 @@ async def test_the_end_leaves_what_was_behind_to_the_next_start(tmp_path: Path) 
     async with open_world(tmp_path, enabled=False) as world:
         for id in ids:
             await world.turn(id, "t")
-    with patch.object(Copies, "find_behind", find_one_by_one):
+    held, let_go = threading.Event(), threading.Event()
+
+    def find_and_wait(self: Any, after: Place) -> tuple[list[str], Place | None]:
+        if after != rollouts.START:
+            held.set()
+            assert let_go.wait(LIMIT_S)
+        return find_one_by_one(self, after)
+
+    with patch.object(Copies, "find_behind", find_and_wait):
         async with open_world(tmp_path) as world:
-            await wait_until(world.path(ids[-1]).exists)
+            await wait_until(held.is_set)
+            assert not world.path(ids[0]).exists()
             await world.turn(ids[0], "u")
-            await world.mirror.finish()
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(world.mirror.finish)
+                await wait_all_tasks_blocked()  # it has left the rest, and waits for the search
+                let_go.set()
             await world.check(ids[0])
-            assert (await world.status()).behind > 0
+            assert (await world.status()).behind == len(ids) - 2
             assert world.mirror._copies.ahead() == {}
     async with open_world(tmp_path) as world:
         await world.mirror.settle()
@@ -448,3 +461,14 @@ async def test_the_end_does_not_wait_for_ever(tmp_path: Path, autojump_clock: Mo
             began = trio.current_time()
             await world.mirror.finish()
             assert trio.current_time() - began == mirror_module.FINISH_S
+
+
+async def test_a_database_that_cannot_be_read_has_no_status_but_a_reason(tmp_path: Path) -> None:
+    database = tmp_path / "ask.db"
+    database.write_bytes(b"no database " * 100)
+    async with open_world(tmp_path / "other") as world:
+        mirror = Mirror(
+            world.writer, database=database, data=tmp_path, archive=tmp_path, version="9.9"
+        )
+        with pytest.raises(StorageFailed, match="is damaged"):
+            await mirror.status()

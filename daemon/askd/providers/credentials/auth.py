@@ -66,12 +66,15 @@ class Auth:
     Args:
         credentials: those of the moment; they change with the settings.
         new_id: the id of a sign-in.
+
+    Attributes:
+        credentials: those of the moment.
     """
 
     def __init__(
         self, credentials: Callable[[], Credentials], *, new_id: Callable[[], str]
     ) -> None:
-        self._credentials = credentials
+        self.credentials = credentials
         self._logins = Logins(new_id=new_id)
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -80,7 +83,7 @@ class Auth:
 
     async def status(self, caller: Caller) -> list[CredentialState]:
         """Each configured provider, and each known one that has a credential."""
-        credentials = self._credentials()
+        credentials = self.credentials()
         states = []
         for config in credentials.configs.values():
             await trio.lowlevel.checkpoint()
@@ -96,7 +99,7 @@ class Auth:
             RequestError: there is no such provider, it takes no key, or this is none.
             NotConfigured: the file cannot be written, or is refused.
         """
-        credentials = self._credentials()
+        credentials = self.credentials()
         config = _need(credentials, provider)
         if config.auth is not None:
             raise RequestError(
@@ -112,7 +115,7 @@ class Auth:
 
     async def log_out(self, provider: str) -> Changed:
         """Remove the kept key and our own sign-in. Raises as `set_key`."""
-        credentials = self._credentials()
+        credentials = self.credentials()
         config = _need(credentials, provider)
         changed = await credentials.keys.drop(provider)
         path = str(credentials.keys.path)
@@ -142,7 +145,7 @@ class Auth:
             NotConfigured: the sign-in failed (`login_failed`), or `local_only` forbids it.
             ProviderError: its server failed.
         """
-        credentials = self._credentials()
+        credentials = self.credentials()
         config = _need(credentials, provider)
         server = credentials.find_server(config, Caller())
         login: Login | None = None
@@ -174,6 +177,10 @@ class Auth:
             can_paste=login.can_paste,
             expires_at=credentials.now() + login.life_s,
         )
+
+    def add(self, login: Login) -> str:
+        """See another room's sign-in through, from now on; its id, for `wait`."""
+        return self._logins.add(login)
 
     async def wait(self, login_id: str, *, pasted: str | None, timeout_s: float) -> SignedIn | None:
         """What came of a sign-in; None: it is not over yet. Raises as `Logins.wait`."""

@@ -27,7 +27,12 @@ from askd.providers.credentials.sign_in import (
     fail_login,
     is_ending,
 )
-from askd.providers.credentials.token_server import Answer, TokenServer, explain_failure
+from askd.providers.credentials.token_server import (
+    Answer,
+    TokenServer,
+    explain_failure,
+    explain_unrenewed,
+)
 from askd.providers.known import ProviderConfig
 from askd.providers.redact import KnownSecrets
 
@@ -246,12 +251,7 @@ class ChatGPTSignIn:
                 await self._file.save(renewed, spent=kept.refresh_token)
                 self._renewals.note(self.path, renewed)
                 return renewed
-        if answer.is_refusal:
-            words = answer.words or answer.code or f"HTTP {answer.status}"
-            raise NotConfigured(
-                f"{provider}: the sign-in cannot be renewed ({words}): {SIGN_IN_AGAIN}"
-            )
-        raise explain_failure(provider, "the sign-in could not be renewed", answer)
+        raise explain_unrenewed(provider, "the sign-in", answer, remedy=SIGN_IN_AGAIN)
 
     def _take(self, kept: Kept, answer: Answer, access: str) -> Kept:
         life_s = answer.read_number("expires_in")

@@ -25,7 +25,7 @@ from askd.providers.credentials.key_file import read_private_json
 from askd.providers.credentials.oauth import read_account, read_claims, read_expiry
 from askd.providers.credentials.renewal import Renewals
 from askd.providers.credentials.sign_in import Grant, Standing, is_ending
-from askd.providers.credentials.token_server import Answer, TokenServer, explain_failure
+from askd.providers.credentials.token_server import Answer, TokenServer, explain_unrenewed
 from askd.providers.known import ProviderConfig
 from askd.providers.redact import KnownSecrets
 
@@ -205,13 +205,9 @@ class CodexSignIn:
             renewed = await self._keep(config, path, answer, spent=refresh_token)
         if renewed is not None:
             return renewed
-        if not answer.is_refusal:
-            raise explain_failure(config.name, "Codex's sign-in could not be renewed", answer)
-        self._refused[path] = refresh_token
-        words = answer.words or answer.code or f"HTTP {answer.status}"
-        raise NotConfigured(
-            f"{config.name}: Codex's sign-in cannot be renewed ({words}): {SIGN_IN_AGAIN}"
-        )
+        if answer.is_refusal:
+            self._refused[path] = refresh_token
+        raise explain_unrenewed(config.name, "Codex's sign-in", answer, remedy=SIGN_IN_AGAIN)
 
     async def _keep(
         self, config: ProviderConfig, path: Path, answer: Answer, *, spent: str

@@ -149,7 +149,10 @@ class Keys:
                     value=check_key(config.name, ours),
                     source=f"{variable} in the daemon's environment",
                 )
-        return self._find_passed(config) or self._find_kept(config) or _find_in_file(config)
+        found = self._find_passed(config) or self._find_kept(config)
+        if found is None and config.api_key_file:
+            found = read_key_file(config.name, config.api_key_file)
+        return found
 
     def _find_passed(self, config: ProviderConfig) -> Key | None:
         directory = self._environ.get("CREDENTIALS_DIRECTORY")
@@ -170,21 +173,20 @@ class Keys:
         return Key(value=check_key(config.name, value), source=str(self.path))
 
 
-def _find_in_file(config: ProviderConfig) -> Key | None:
-    if not config.api_key_file:
-        return None
+def read_key_file(provider: str, name: str) -> Key:
+    """The key in a file that the settings name, `~` and all. Raises `NotConfigured`."""
     try:
-        path = Path(config.api_key_file).expanduser()
+        path = Path(name).expanduser()
         data = read_private_file(path)
     except NotConfigured as error:
-        raise NotConfigured(f"{config.name}: {error.message}") from None
+        raise NotConfigured(f"{provider}: {error.message}") from None
     except RuntimeError:  # `~name/` of nobody
         raise NotConfigured(
-            f"{config.name}: {config.api_key_file} cannot be read: nobody has that home directory"
+            f"{provider}: {name} cannot be read: nobody has that home directory"
         ) from None
     if data is None:
-        raise NotConfigured(f"{config.name}: {path} cannot be read: No such file")
-    return Key(value=check_key(config.name, data.decode("utf-8", "replace")), source=str(path))
+        raise NotConfigured(f"{provider}: {path} cannot be read: No such file")
+    return Key(value=check_key(provider, data.decode("utf-8", "replace")), source=str(path))
 
 
 async def run_key_command(provider: str, argv: tuple[str, ...], env: Mapping[str, str]) -> str:
@@ -193,9 +195,11 @@ async def run_key_command(provider: str, argv: tuple[str, ...], env: Mapping[str
     output = b""
     try:
         with trio.move_on_after(KEY_COMMAND_S):
+            # An agent that it started on the way keeps what a person has typed: it may stay.
+            command = Command(argv=argv, env=env, leaves_daemons=True)
             # In the nursery: what drains the complaints. It ends with the command.
             async with (
-                open_child(Command(argv=argv, env=env)) as child,
+                open_child(command) as child,
                 trio.open_nursery() as nursery,
             ):
                 nursery.start_soon(_drain, child)

@@ -4,7 +4,8 @@ Each begins with a question to the vendor and holds what is needed to finish. It
 tells nobody what it holds, and gives up nothing on the disk before it has all.
 """
 
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 
 import trio
@@ -27,6 +28,38 @@ BROWSER_S = 15 * 60.0
 """For a person to sign in in a browser, with a second factor that has to be found."""
 
 
+class Arrival:
+    """What the browser comes back with, or somebody pastes. The first that comes holds.
+
+    Attributes:
+        is_here: it has come, or a refusal has.
+    """
+
+    def __init__(self) -> None:
+        self.is_here = trio.Event()
+        self._found: Returned | NotConfigured | None = None
+
+    def take(self, pasted: str, attempt: Attempt) -> Returned | None:
+        """What an address says; None: that the sign-in failed. Raises as `read_return`."""
+        found: Returned | NotConfigured
+        try:
+            found = read_return(pasted, attempt)
+        except NotConfigured as error:
+            found = error
+        if self._found is None:
+            self._found = found
+            self.is_here.set()
+        return found if isinstance(found, Returned) else None
+
+    async def wait(self) -> Returned:
+        """What has come; raise `NotConfigured` (`login_failed`) if that is a refusal."""
+        await self.is_here.wait()
+        assert self._found is not None
+        if isinstance(self._found, NotConfigured):
+            raise self._found
+        return self._found
+
+
 @dataclass(slots=True)
 class BrowserLogin:
     """ChatGPT's: a browser ends at our callback, or somebody pastes where it ended."""
@@ -41,39 +74,25 @@ class BrowserLogin:
     user_code: str | None = None
     can_paste: bool = True
     life_s: float = BROWSER_S
-    _returned: Returned | None = field(default=None, repr=False)
-    _refusal: NotConfigured | None = None
-    _arrived: trio.Event = field(default_factory=trio.Event)
+    _arrival: Arrival = field(default_factory=Arrival, repr=False)
 
     def take(self, pasted: str) -> bool:
         """As `Login.take`; whether it is a sign-in. The first that comes holds."""
-        try:
-            returned = read_return(pasted, self.attempt)
-        except NotConfigured as error:
-            if not self._arrived.is_set():
-                self._refusal = error
-                self._arrived.set()
-            return False
-        if not self._arrived.is_set():
-            self._returned = returned
-            self._arrived.set()
-        return True
+        return self._arrival.take(pasted, self.attempt) is not None
 
     async def finish(self) -> SignedIn:
         """As `Login.finish`."""
         # In the nursery: the callback's visitors, sent home when one of them brought the address.
         async with self.stack, trio.open_nursery() as nursery:
             nursery.start_soon(self.callback.serve, self.take)
-            await self._arrived.wait()
+            await self._arrival.is_here.wait()
             await trio.sleep(PAGE_S)
             nursery.cancel_scope.cancel()
-        if self._returned is None:
-            raise self._refusal or fail_login(f"{self.provider}: the sign-in failed.")
         account = await self.sign_in.finish(
             self.provider,
             self.server,
             attempt=self.attempt,
-            returned=self._returned,
+            returned=await self._arrival.wait(),
             redirect_uri=self.callback.redirect_uri,
         )
         return SignedIn(account=account, path=str(self.sign_in.path))
@@ -111,18 +130,24 @@ class CodeLogin:
         return SignedIn(account=None, path=str(self.sign_in.path))
 
 
+@asynccontextmanager
+async def listen(name: str) -> AsyncIterator[Callback]:
+    """Listen for the browser that signs in at `name`. Raises `ProviderError`."""
+    async with AsyncExitStack() as stack:
+        try:
+            callback = await stack.enter_async_context(open_callback())
+        except OSError as error:
+            raise fail_login(f"{name}: nothing can listen on 127.0.0.1: {error.strerror}") from None
+        yield callback
+
+
 async def begin_browser(
     config: ProviderConfig, sign_in: ChatGPTSignIn, server: TokenServer
 ) -> BrowserLogin:
     """Listen for the browser, and make the address to open. Raises `ProviderError`."""
     attempt = make_attempt()
     async with AsyncExitStack() as stack:
-        try:
-            callback = await stack.enter_async_context(open_callback())
-        except OSError as error:
-            raise fail_login(
-                f"{config.name}: nothing can listen on 127.0.0.1: {error.strerror}"
-            ) from None
+        callback = await stack.enter_async_context(listen(config.name))
         url = await sign_in.prepare(server, attempt, callback.redirect_uri)
         return BrowserLogin(
             provider=config.name,

@@ -44,10 +44,11 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Returned:
-    """What the browser came back with."""
+    """What the browser came back with; `issuer`: the server that says so (RFC 9207)."""
 
     code: str = field(repr=False)
     client_id: str | None = None
+    issuer: str | None = None
 
 
 def make_attempt() -> Attempt:
@@ -95,7 +96,11 @@ def read_return(address: str, attempt: Attempt) -> Returned:
         raise fail_login(f"The sign-in was not allowed: {words}")
     if not found.get("code"):
         raise RequestError("That address holds no code; it is not the one the browser ended at.")
-    return Returned(code=found["code"], client_id=found.get("client_id") or None)
+    return Returned(
+        code=found["code"],
+        client_id=found.get("client_id") or None,
+        issuer=found.get("iss") or None,
+    )
 
 
 def read_claims(token: object) -> Mapping[str, Any]:

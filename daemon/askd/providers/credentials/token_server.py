@@ -13,7 +13,7 @@ from urllib.parse import urlencode, urlsplit
 
 import trio
 
-from askd.errors import BadAnswer, ProviderError, RateLimited, Unavailable
+from askd.errors import BadAnswer, NotConfigured, ProviderError, RateLimited, Unavailable
 from askd.providers.base import Endpoint, HttpCall
 from askd.providers.redact import KnownSecrets
 
@@ -78,6 +78,11 @@ class Answer:
             return False
         return self.status in (400, 401) or bool(self.code or self.words)
 
+    @property
+    def reason(self) -> str:
+        """What it says of an error, as far as it says anything."""
+        return self.words or self.code or f"HTTP {self.status}"
+
     def read_text(self, name: str) -> str | None:
         """A field that is a non-empty text; None if it is anything else."""
         value = self.data.get(name)
@@ -113,10 +118,12 @@ class TokenServer:
         """GET. Raises `Unavailable`; `NotConfigured` if the address may not be asked."""
         return await self._send(url, "GET", b"", headers or {})
 
-    async def post_form(self, url: str, fields: Mapping[str, str]) -> Answer:
+    async def post_form(
+        self, url: str, fields: Mapping[str, str], headers: Mapping[str, str] | None = None
+    ) -> Answer:
         """POST a form, as OAuth wants it. Raises as `get`."""
-        headers = {"content-type": "application/x-www-form-urlencoded"}
-        return await self._send(url, "POST", urlencode(fields, errors="replace").encode(), headers)
+        sent = {"content-type": "application/x-www-form-urlencoded", **(headers or {})}
+        return await self._send(url, "POST", urlencode(fields, errors="replace").encode(), sent)
 
     async def post_json(self, url: str, fields: Mapping[str, str]) -> Answer:
         """POST JSON. Raises as `get`."""
@@ -158,13 +165,19 @@ class TokenServer:
 
 def explain_failure(provider: str, what: str, answer: Answer) -> ProviderError:
     """The error for an answer that is not the one hoped for."""
-    words = answer.words or answer.code or f"HTTP {answer.status}"
-    sentence = f"{provider}: {what}: {words}"
+    sentence = f"{provider}: {what}: {answer.reason}"
     if answer.status == 429:
         return RateLimited(sentence)
     if answer.is_ok or answer.is_refusal:
         return BadAnswer(sentence)
     return Unavailable(sentence)
+
+
+def explain_unrenewed(provider: str, what: str, answer: Answer, *, remedy: str) -> ProviderError:
+    """The error for a sign-in that was not renewed; `remedy` is said if it never will be."""
+    if answer.is_refusal:
+        return NotConfigured(f"{provider}: {what} cannot be renewed ({answer.reason}): {remedy}")
+    return explain_failure(provider, f"{what} could not be renewed", answer)
 
 
 def _read_error(data: Mapping[str, Any]) -> tuple[str, str]:

@@ -19,8 +19,7 @@ def load_certificates(endpoint: Endpoint) -> ssl.SSLContext:
         Unavailable: its `ca_file` cannot be read or holds no certificate.
     """
     if endpoint.ca_file is None:
-        # A system without certificates of its own (a small container) gets Mozilla's.
-        return ssl.create_default_context(cafile=None if has_system_store() else certifi.where())
+        return load_system_certificates()
     try:
         return ssl.create_default_context(cafile=Path(endpoint.ca_file).expanduser())
     except ssl.SSLError:
@@ -31,6 +30,12 @@ def load_certificates(endpoint: Endpoint) -> ssl.SSLContext:
         f"{endpoint.provider}: `ca_file` {endpoint.ca_file} cannot be used: {reason}",
         data={"final": True},
     )
+
+
+def load_system_certificates() -> ssl.SSLContext:
+    """A context with what this system trusts."""
+    # A system without certificates of its own (a small container) gets Mozilla's.
+    return ssl.create_default_context(cafile=None if has_system_store() else certifi.where())
 
 
 def has_system_store() -> bool:

@@ -8,11 +8,10 @@ the resolver's on a name). It knows no dialect and reads no answer.
 import re
 import socket
 import ssl
-from collections.abc import Iterator
 
 import httpx
 
-from askd.errors import ProviderError, Unauthenticated, Unavailable
+from askd.errors import ProviderError, Unauthenticated, Unavailable, find_causes
 from askd.providers.base import Endpoint
 
 # OpenSSL's verify codes, from its <openssl/x509_vfy.h>.
@@ -29,7 +28,7 @@ _PLAIN_HTTP = re.compile(
 def describe_trouble(endpoint: Endpoint, error: Exception) -> ProviderError:
     """A sentence for what went wrong on the way, `final` where trying again cannot help."""
     name, where = endpoint.provider, show_address(endpoint)
-    for cause in _find_causes(error):
+    for cause in find_causes(error):
         match cause:
             case ssl.SSLCertVerificationError():
                 return Unavailable(_describe_certificate(endpoint, cause), data=dict(_FINAL))
@@ -121,21 +120,6 @@ def _describe_proxy(endpoint: Endpoint, words: str) -> ProviderError:
         f"{name}: the proxy {proxy} does not connect to {_hide_user(endpoint.base_url)}: {words}",
         data=data,
     )
-
-
-def _find_causes(error: BaseException) -> Iterator[BaseException]:
-    """The exception and all below it; a group's members too."""
-    found: list[BaseException] = [error]
-    seen: set[int] = set()
-    while found:
-        each = found.pop()
-        if id(each) in seen:
-            continue
-        seen.add(id(each))
-        yield each
-        found += [below for below in (each.__cause__, each.__context__) if below is not None]
-        if isinstance(each, BaseExceptionGroup):
-            found += each.exceptions
 
 
 def _hide_user(address: str) -> str:

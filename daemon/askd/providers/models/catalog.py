@@ -33,6 +33,15 @@ def find_aliases(name: str, aliases: Mapping[str, str]) -> list[str]:
     return sorted(each for each, target in aliases.items() if target == name)
 
 
+def spell_out(aliases: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
+    """The aliases, each with the full name that its model has, where just one has its bare name."""
+    spelled: dict[str, str] = {}
+    for alias, target in aliases.items():
+        matches = [] if target in names else find_matches(target, names)
+        spelled[alias] = matches[0] if len(matches) == 1 else target
+    return spelled
+
+
 def find_matches(name: str, candidates: Iterable[str]) -> list[str]:
     """The full names whose part behind the provider is exactly this name."""
     return [each for each in candidates if each.partition("/")[2] == name]

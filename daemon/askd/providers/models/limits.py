@@ -7,7 +7,7 @@ is one. It asks no server.
 
 from dataclasses import dataclass, field, replace
 
-from askd.providers.base import Dialect, Limits, Manners, Price
+from askd.providers.base import Calling, Dialect, Limits, Manners, Price
 from askd.providers.models.listings import Listed
 
 GUESS = Limits(context_window=32_768, reserved_output=4_096, known=False)
@@ -76,13 +76,13 @@ class ModelConfig:
     """`[models."provider/model"]`: limits in tokens, and the rest; None: not said.
 
     Attributes:
-        tools: whether it can call tools; it is taken before what `manners` says of them.
+        tools: whether and how it calls tools; it is taken before what `manners` says of them.
     """
 
     context_window: int | None = None
     max_output_tokens: int | None = None
     price: Price | None = None
-    tools: bool | None = None
+    tools: Calling | None = None
     manners: Manners = field(default_factory=Manners)
 
 
@@ -132,8 +132,8 @@ def merge_manners(config: ModelConfig | None, listed: Listed | None) -> Manners:
     config = config or ModelConfig()
     tools, images = config.tools, config.manners.images
     if tools is None:
-        is_listed_without = listed is not None and listed.tools is False
-        tools = config.manners.tools and not is_listed_without
+        said = True if listed is None or listed.tools is None else listed.tools
+        tools = config.manners.tools and said
     if images is None and listed is not None:
         images = listed.images
     return replace(config.manners, tools=tools, images=images)

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from askd.providers.base import Price
+from askd.providers.base import Calling, Price
 from askd.providers.codecs.lenient import Json, read_object, read_objects
 
 NAME_LIMIT = 256
@@ -57,7 +57,7 @@ class Listed:
     """One model as its provider lists it; None: it does not say.
 
     Attributes:
-        images, tools: whether it can see, and call tools.
+        images, tools: whether it can see, and whether and how it calls tools.
         is_remote: a server on this machine passes its prompts on to another one.
         is_fixed: its window was set where it is served, on purpose.
     """
@@ -66,7 +66,7 @@ class Listed:
     context_window: int | None = None
     max_output_tokens: int | None = None
     images: bool | None = None
-    tools: bool | None = None
+    tools: Calling | None = None
     price: Price | None = None
     is_remote: bool = False
     is_fixed: bool = False

@@ -143,8 +143,8 @@ class Offers:
         if model != self.local.name:
             raise explain_unknown(name, [f"{PROVIDER}/{self.local.name}"])
         config = self.models.get(name)
-        # Small models call tools for no reason, and the engine is started without eyes.
-        listed = Listed(name=model, tools=False, images=False)
+        # Its template has no place for tools, and the engine is started without eyes.
+        listed = Listed(name=model, tools="schema", images=False)
         return Model(
             name=name,
             provider=PROVIDER,

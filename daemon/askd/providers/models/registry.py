@@ -28,6 +28,8 @@ from askd.providers.base import (
     StreamEvent,
     TimeLimits,
 )
+from askd.providers.codecs.forced_answers import ForcedEvents
+from askd.providers.codecs.forced_calls import write_calls
 from askd.providers.credentials.credentials import Credentials
 from askd.providers.known import ProviderConfig
 from askd.providers.local import TIME_LIMITS, LocalConfig, LocalModel
@@ -47,6 +49,8 @@ __all__ = ["Caller", "LocalConfig", "ModelConfig", "Models", "ProviderConfig"]
 OUTPUT_LIMITED = ("anthropic", "local")
 """Dialects that are told how much to say: Anthropic's insists, and a small model would ramble."""
 
+
+Reading = Callable[[AsyncIterator[StreamEvent]], AsyncIterator[StreamEvent]]
 
 THINKING_GAP_S = 300.0
 """Between two events of a model that may think unseen; Codex waits as long."""
@@ -177,6 +181,10 @@ class Models:
         """Every model that this caller could use, and a warning per provider that failed."""
         return await self._resolution.list_models(caller, refresh=refresh)
 
+    async def recall_names(self, caller: Caller) -> list[str]:
+        """The full names of all that this caller's providers have listed; nobody is asked."""
+        return await self._resolution.recall_names(caller)
+
     @asynccontextmanager
     async def stream(
         self, model: Model, request: ModelRequest, caller: Caller, *, progress: Progress
@@ -188,6 +196,7 @@ class Models:
         Raises:
             ProviderError: from the block's start or from the iterator.
         """
+        read = find_reading(model, request)
         request = complete_request(model, request)
         transport = await self._transport()
         if self._offers.is_embedded(model.provider):
@@ -197,7 +206,7 @@ class Models:
                     endpoint, codec_for(endpoint), request, progress=progress, limits=TIME_LIMITS
                 ) as events,
             ):
-                yield events
+                yield read(events)
             return
         endpoint = await self._credentials.fetch(model.provider, caller)
         renew = partial(self._credentials.renew, model.provider, caller)
@@ -210,7 +219,7 @@ class Models:
                 limits=find_patience(model, request),
                 renew=renew,
             ) as events:
-                yield events
+                yield read(events)
         except Unauthenticated:
             self._credentials.forget(model.provider)
             raise
@@ -257,12 +266,28 @@ class Models:
 
 
 def complete_request(model: Model, request: ModelRequest) -> ModelRequest:
-    """The request with what this model's server has to be told and nobody has said."""
+    """The request with what this model's server has to be told and nobody has said.
+
+    One for a model that calls tools in JSON is written as such a model reads it.
+    """
+    if model.manners.tools == "schema":
+        request = write_calls(request, can_force=model.manners.schema)
     window = request.context_window or model.limits.context_window
     most = request.max_output_tokens
     if most is None and model.dialect in OUTPUT_LIMITED:
         most = model.limits.reserved_output
     return replace(request, context_window=window, max_output_tokens=most)
+
+
+def find_reading(model: Model, request: ModelRequest) -> Reading:
+    """How the answer to a request is read: as it is, or as one in JSON that may be a call."""
+    if model.manners.tools != "schema" or not request.tools:
+        return _read_plainly
+    return partial(ForcedEvents, is_structured=request.schema is not None)
+
+
+def _read_plainly(events: AsyncIterator[StreamEvent]) -> AsyncIterator[StreamEvent]:
+    return events
 
 
 def find_patience(model: Model, request: ModelRequest) -> TimeLimits:

@@ -125,6 +125,15 @@ class Resolution:
         models = [model for provider in names for model in found[provider]]
         return models, [warnings[provider] for provider in names if provider in warnings]
 
+    async def recall_names(self, caller: Caller) -> list[str]:
+        """The full names of what these providers have listed before; nobody is asked."""
+        ranked = rank_providers(self.offers.credentials, caller, self.environ)
+        providers = dict.fromkeys([*(each.provider for each in ranked), OLLAMA])
+        names = await self.offers.recall_names(list(providers), caller)
+        if self.offers.is_embedded(PROVIDER) and self.offers.local.find_missing() is None:
+            names.append(f"{PROVIDER}/{self.offers.local.name}")
+        return names
+
     # ---- nobody named a model ------------------------------------------------------
 
     async def _choose(self, caller: Caller) -> Candidate:

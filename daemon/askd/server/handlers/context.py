@@ -1,6 +1,6 @@
 """What the next request will hold, for a person to see. Nothing is asked of any model."""
 
-from ask.protocol.messages import ContextPage, ConversationContext
+from ask.protocol.messages import ContextPage, ConversationContext, InstructionRecord
 from askd.errors import RequestError
 from askd.providers.base import Caller
 from askd.server.contexts import ReadContext
@@ -21,7 +21,7 @@ async def show(house: House, peer: Peer, params: ConversationContext) -> Context
         raise RequestError("last is 1 or more.", data={"field": "last"})
     session = await house.sessions.get(params.conversation_id)
     caller = Caller(env=params.env or {}, secrets=params.secrets or {})
-    read = await _find(house, peer, session, caller, anew=params.cursor is None)
+    read = await _find(house, peer, session, caller, model=params.model, anew=params.cursor is None)
     if params.cursor is not None:
         start = _read_cursor(params.cursor, read.last_seq)
     else:
@@ -42,18 +42,28 @@ async def show(house: House, peer: Peer, params: ConversationContext) -> Context
         context_window=limits.context_window if limits is not None and limits.known else None,
         budget=limits.budget if limits is not None else None,
         note=found.note,
+        instructions=[
+            InstructionRecord(path=each.path, bytes=each.bytes, left_out_bytes=each.left_out_bytes)
+            for each in found.instructions
+        ],
         next_cursor=f"{read.last_seq}.{end}" if more else None,
     )
 
 
 async def _find(
-    house: House, peer: Peer, session: LiveSession, caller: Caller, *, anew: bool
+    house: House,
+    peer: Peer,
+    session: LiveSession,
+    caller: Caller,
+    *,
+    model: str | None,
+    anew: bool,
 ) -> ReadContext:
     """What this connection is reading, or a new preview."""
     read = peer.context
     if read is not None and not anew and read.is_of(session.conversation, caller):
         return read
-    found = await preview(session, caller, house.sessions.means)
+    found = await preview(session, caller, house.sessions.means, model=model)
     now = session.conversation
     return ReadContext(conversation=now, last_seq=now.last_seq, caller=caller, preview=found)
 

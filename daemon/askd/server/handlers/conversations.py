@@ -71,7 +71,7 @@ async def list_page(house: House, peer: Peer, params: ConversationList) -> Conve
     if params.live:
         return _list_live(house, params.cursor, limit)
     page = await house.reader.list_conversations(
-        cursor=params.cursor, limit=limit, before_at=params.before_at
+        cursor=params.cursor, limit=limit, before_at=params.before_at, begins=params.begins
     )
     return ConversationPage(
         data=[wire.summarize(row, house.sessions.find_live(row.id)) for row in page.rows],

@@ -72,6 +72,7 @@ async def read_config(house: House, peer: Peer, params: ConfigRead) -> ConfigRea
 
 async def write_config(house: House, peer: Peer, params: ConfigWrite) -> ConfigReadResult:
     """Change one setting in the file, and read the result."""
-    if params.key == "default_model" and params.value is not None:
+    names_model = params.key == "default_model" or params.key.startswith("aliases.")
+    if names_model and params.value is not None:
         await check_model(house, str(params.value), env=params.env, secrets=params.secrets)
     return await house.host.write_config(params.key, params.value)

@@ -42,7 +42,8 @@ async def list_page(house: House, peer: Peer, params: JobList) -> JobPage:
             conversation_id=params.conversation_id,
         ),
     )
-    return JobPage(data=[wire.describe_job(row) for row in page.rows], next_cursor=page.next_cursor)
+    data = [wire.describe_job(row, needs_you=_is_waiting(house, row)) for row in page.rows]
+    return JobPage(data=data, next_cursor=page.next_cursor)
 
 
 async def read(house: House, peer: Peer, params: JobRef) -> JobRecord:
@@ -50,7 +51,8 @@ async def read(house: House, peer: Peer, params: JobRef) -> JobRecord:
     row = await house.jobs.find(params.job_id)
     errors = [wire.describe(JobFailure, each) for each in row.errors]
     seq, question = await _find_turn(house, row)
-    return wire.describe_job(row, errors=errors, seq=seq, question=question)
+    needs_you = question is not None
+    return wire.describe_job(row, errors=errors, seq=seq, question=question, needs_you=needs_you)
 
 
 async def wait(house: House, peer: Peer, params: JobWait) -> JobWaitResult:
@@ -85,6 +87,15 @@ async def stats(house: House, peer: Peer, params: Empty) -> JobStats:
         ],
         kinds=[wire.describe(JobKind, each) for each in house.jobs.count()],
     )
+
+
+def _is_waiting(house: House, row: JobRow) -> bool:
+    """Whether its turn asks a person; a conversation that does is in memory."""
+    if row.turn_id is None or row.conversation_id is None:
+        return False
+    session = house.sessions.find_live(row.conversation_id)
+    record = None if session is None else session.conversation.turn_record(row.turn_id)
+    return record is not None and find_open(record) is not None
 
 
 async def _find_turn(house: House, row: JobRow) -> tuple[int | None, Map | None]:

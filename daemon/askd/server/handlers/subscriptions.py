@@ -19,7 +19,7 @@ from ask.protocol.messages import (
 )
 from askd.core.events import Event
 from askd.errors import RequestError
-from askd.server import wire
+from askd.server import fitting, wire
 from askd.server.handlers.paging import check_limit, check_seq
 from askd.server.house import House
 from askd.server.peer import Answer, Peer
@@ -42,7 +42,7 @@ async def read(house: House, peer: Peer, params: ConversationRead) -> EventPage:
     events, more = await _read_events(
         house, params.conversation_id, check_seq(params.after_seq), check_limit(params.limit)
     )
-    page = wire.cut_page(events)
+    page = fitting.cut_page(events)
     more = more or len(page) < len(events)
     if params.after_seq == 0 or peer.displayed != params.conversation_id:
         peer.displayed = params.conversation_id
@@ -75,8 +75,8 @@ async def subscribe(house: House, peer: Peer, params: ConversationSubscribe) -> 
     snapshot = session.snapshot(after_seq)
     if snapshot is None or len(snapshot.events) > limit:
         events, _ = await _read_events(house, session.id, after_seq, limit)
-        return _answer_page(wire.cut_page(events))
-    page = wire.cut_page(snapshot.events)
+        return _answer_page(fitting.cut_page(events))
+    page = fitting.cut_page(snapshot.events)
     if len(page) < len(snapshot.events):
         return _answer_page(page)
     taken = sum(fitted.size for fitted in page) + ENVELOPE_BYTES
@@ -124,7 +124,7 @@ def _post_live(peer: Peer, conversation_id: str, live: Sequence[LiveText]) -> No
         peer.outbox.post(wire.encode_delta(wire.to_delta(conversation_id, text)))
 
 
-def _answer_page(page: list[wire.Fitted]) -> Answer:
+def _answer_page(page: list[fitting.Fitted]) -> Answer:
     return Answer(
         SubscribeResult(
             data=[fitted.value for fitted in page], next_after_seq=_last(page, True), live=[]
@@ -132,7 +132,7 @@ def _answer_page(page: list[wire.Fitted]) -> Answer:
     )
 
 
-def _last(page: list[wire.Fitted], more: bool) -> int | None:
+def _last(page: list[fitting.Fitted], more: bool) -> int | None:
     return int(page[-1].value["seq"]) if more and page else None
 
 
@@ -152,7 +152,7 @@ async def _read_events(
         conversation_id,
         after_seq=after_seq,
         limit=limit,
-        limit_bytes=wire.PAGE_LIMIT_BYTES,
+        limit_bytes=fitting.PAGE_LIMIT_BYTES,
         holes=True,  # what is left of a damaged conversation can be seen, if not added to
     )
     if not events and await house.reader.get(conversation_id) is None:

@@ -57,7 +57,7 @@ async def export_chunk(house: House, peer: Peer, params: ConversationExport) -> 
 
 async def _open_export(house: House, params: ConversationExport) -> Export:
     conversation_id = params.conversation_id
-    events = await _load(house, conversation_id)
+    events = await load_events(house, conversation_id)
     if not events:
         raise conversation_not_found(conversation_id)
     conversation = fold(conversation_id, events)
@@ -74,7 +74,8 @@ async def _open_export(house: House, params: ConversationExport) -> Export:
     return Export(conversation_id, events, exporter=exporter, read_blob=partial(read_stored, house))
 
 
-async def _load(house: House, conversation_id: str) -> list[Event]:
+async def load_events(house: House, conversation_id: str) -> list[Event]:
+    """Every event of a conversation, in order; none: there is no such one."""
     session = house.sessions.find_live(conversation_id)
     if session is not None and session.ephemeral:
         return await house.sessions.memory.load(conversation_id)

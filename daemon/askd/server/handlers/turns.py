@@ -18,7 +18,9 @@ from ask.protocol.messages import (
     TurnWait,
 )
 from ask.protocol.names import CALLER_ENVIRONMENT
-from askd.core.events import QuestionAnswered
+from askd.core.elicitations import check_answer
+from askd.core.events import QuestionAnswered, QuestionAsked
+from askd.core.grants import ALWAYS, find_covered
 from askd.core.items import PART_LIMIT_BYTES
 from askd.core.questions import find_choices
 from askd.errors import NotConfigured, NotFound, RequestError, UnknownModel
@@ -27,8 +29,10 @@ from askd.server.handlers.blobs import read_stored
 from askd.server.handlers.subscriptions import follow
 from askd.server.house import House
 from askd.server.peer import Answer, Peer
-from askd.sessions.admission import Prompt
+from askd.server.places import check_place
+from askd.sessions.admission import Draining
 from askd.sessions.hub import Progress
+from askd.sessions.prompts import Accepted, Prompt
 
 KEY_LENGTH = 128
 """A UUID has 36 characters; a script may have longer names for what it does once."""
@@ -37,6 +41,13 @@ TEMPERATURE_LIMIT = 10.0
 STOPS_LIMIT = 16
 STOP_LENGTH = 1024
 """Providers take four or so short ones; beyond this it is a mistake."""
+REASON_LENGTH = 1000
+"""Of an answer to a question; a model is told of it, and whoever writes more writes a prompt."""
+REFUSAL_LENGTH = 2000
+"""Of the sentences about a form that was filled in; its fields have theirs beside it."""
+UNANSWERED = "A turn before this one waits for an answer: ask attach {id}"
+"""Told to whoever has to wait for that, since it may take a day."""
+UNANSWERED_HERE = "The turn that this joined waits for an answer: ask attach {id}"
 WAIT_LIMIT_S = 300.0
 """The longest that one `turn/wait` takes; it may be asked again."""
 
@@ -47,7 +58,10 @@ async def start(house: House, peer: Peer, params: TurnStart) -> Answer:
         raise wire.Refusal("draining", "The daemon is about to stop; ask again in a moment.")
     if params.follow:
         peer.check_room(None)
-    prompt = _read_prompt(params, blobs=await _collect_blobs(house, peer, params.parts))
+    blobs = await _collect_blobs(house, peer, params.parts)
+    prompt = _read_prompt(params, blobs=blobs, own_env=house.own_env)
+    if params.far and params.cwd is not None and not await house.admission.knows(params.key):
+        await check_place(params.cwd)
     try:
         accepted = await house.admission.accept(prompt)
     except (NotConfigured, UnknownModel) as error:
@@ -58,6 +72,8 @@ async def start(house: House, peer: Peer, params: TurnStart) -> Answer:
         if part.sha256 is not None:
             peer.uploads.drop(part.sha256)
     session = accepted.session
+    road = house.notifier.find_road() if params.options.notify else None
+    deaf = None if road is None or road.state == "ready" or accepted.steers else road.text
     result = TurnStartResult(
         turn_id=accepted.turn_id,
         conversation_id=session.id,
@@ -65,14 +81,17 @@ async def start(house: House, peer: Peer, params: TurnStart) -> Answer:
         position=accepted.position,
         created=accepted.created,
         job_id=accepted.job_id,
+        steers=accepted.steers,
         name=session.conversation.name,
+        warning=None if params.follow else accepted.warning or deaf,
     )
     if not params.follow:
         return Answer(result)
 
     def begin() -> None:
-        warning = house.host.warning
-        if warning is not None:  # first, for a client may leave at the turn's end
+        said = (house.host.warning, deaf, accepted.warning, _find_unanswered(accepted))
+        warnings = [each for each in said if each is not None]
+        for warning in warnings:  # first, for a client may leave at the turn's end
             told = Progress(
                 conversation_id=session.id,
                 turn_id=accepted.turn_id,
@@ -85,10 +104,24 @@ async def start(house: House, peer: Peer, params: TurnStart) -> Answer:
     return Answer(result, begin)
 
 
-def _read_prompt(params: TurnStart, *, blobs: Mapping[str, bytes]) -> Prompt:
+def _find_unanswered(accepted: Accepted) -> str | None:
+    """That an answer is waited for before this prompt is looked at; None: none is."""
+    session = accepted.session
+    asked = session.conversation.open_questions.values()
+    if accepted.steers is not None and any(each.turn_id == accepted.turn_id for each in asked):
+        return UNANSWERED_HERE.format(id=session.id[:8])
+    return UNANSWERED.format(id=session.id[:8]) if accepted.position and asked else None
+
+
+def _read_prompt(
+    params: TurnStart, *, blobs: Mapping[str, bytes], own_env: Mapping[str, str]
+) -> Prompt:
     if not 1 <= len(params.key) <= KEY_LENGTH:
         raise RequestError(f"turn/start: a key has 1 to {KEY_LENGTH} characters.")
-    _check_options(params.options)
+    check_options(params.options)
+    env = params.env or {}
+    if params.far or params.env is None:
+        env = {**own_env, **env}
     for part in params.parts:
         if part.text is not None and len(part.text.encode()) > PART_LIMIT_BYTES:
             raise RequestError(
@@ -105,7 +138,8 @@ def _read_prompt(params: TurnStart, *, blobs: Mapping[str, bytes]) -> Prompt:
         busy=params.busy,
         ephemeral=params.ephemeral,
         cwd=params.cwd,
-        env=pick_stored(params.env),
+        cwd_id=params.cwd_id,
+        env=pick_stored(env),
         secrets=params.secrets or {},
         terminal=params.terminal,
     )
@@ -116,7 +150,7 @@ def pick_stored(env: Mapping[str, str] | None) -> dict[str, str]:
     return {name: value for name, value in (env or {}).items() if name in CALLER_ENVIRONMENT}
 
 
-def _check_options(options: TurnOptions) -> None:
+def check_options(options: TurnOptions) -> None:
     """Refuse numbers and texts that no provider could take; the rest is theirs to judge."""
     if options.timeout_s is not None and options.timeout_s <= 0:
         raise RequestError("turn/start: options.timeout_s is more than 0.")
@@ -191,8 +225,20 @@ async def wait(house: House, peer: Peer, params: TurnWait) -> TurnState:
     return wire.describe_turn(session.id, status)
 
 
+def _check_content(question: QuestionAsked, params: QuestionAnswer) -> None:
+    """Refuse content that is not what was asked for; the question stays open."""
+    amiss = check_answer(question, params.decision, params.content)
+    if amiss:
+        said = " ".join(f"{name!r}: {each}" if name else each for name, each in amiss.items())
+        line = " ".join(said.split())[:REFUSAL_LENGTH]
+        raise RequestError(f"question/answer: {line}", data={"fields": amiss})
+
+
 async def answer_question(house: House, peer: Peer, params: QuestionAnswer) -> Done:
     """Answer an open question with one of its choices, by its digest; the first answer wins."""
+    reason = (params.reason or "").strip() or None
+    if reason is not None and len(reason) > REASON_LENGTH:
+        raise RequestError(f"question/answer: a reason has {REASON_LENGTH:,} characters at most.")
     session = await house.sessions.get(params.conversation_id)
     async with session.admission:
         question = session.conversation.open_questions.get(params.question_id)
@@ -206,8 +252,19 @@ async def answer_question(house: House, peer: Peer, params: QuestionAnswer) -> D
         choices = find_choices(question)
         if choices and params.decision not in choices:
             raise RequestError(f"question/answer: the decision is one of {', '.join(choices)}.")
+        _check_content(question, params)
+        if question.kind == "approval" and house.sessions.draining:
+            # Nothing is begun any more, and the next daemon could not tell that nothing was.
+            raise Draining("The daemon is about to stop; answer again in a moment.")
         by = params.terminal or peer.client
+        answered = [question]
+        if params.decision == ALWAYS:
+            answered += find_covered(session.conversation, question)
+        decision, content = params.decision, params.content
         await session.append(
-            [QuestionAnswered(question.turn_id, question.question_id, by, params.decision)]
+            [
+                QuestionAnswered(each.turn_id, each.question_id, by, decision, reason, content)
+                for each in answered
+            ]
         )
     return Done(conversation_id=session.id)

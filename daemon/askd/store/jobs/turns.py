@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, assert_never
 
 from askd.core.events import Event, TurnFinished, TurnStarted
-from askd.core.outcome import FAILED
-from askd.core.recovery import DOUBT, MAX_ATTEMPTS, STOPPED
+from askd.core.recovery import MAX_ATTEMPTS, is_by_person
 from askd.store.jobs.rows import OPEN, add_error
 from askd.store.log import TURN_KIND, NewJob
 
@@ -88,9 +87,7 @@ def _judge(end: TurnFinished) -> Literal["completed", "cancelled", "discarded"]:
         case "withdrawn":
             return "cancelled"
         case "interrupted":
-            # By a person; a time limit, a full disk and a crash are failures.
-            by_person = end.code == FAILED and end.message not in (STOPPED, DOUBT)
-            return "cancelled" if by_person else "discarded"
+            return "cancelled" if is_by_person(end) else "discarded"
         case _:
             assert_never(end.outcome)
 

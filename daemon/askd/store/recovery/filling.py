@@ -34,6 +34,7 @@ from askd.store.projection import ConversationRow, advance_row, empty_row
 from askd.store.recovery.remains import find_columns
 from askd.store.recovery.rows import LOST, Row
 from askd.store.search.index import index_events
+from askd.store.snapshots import note_snapshots
 from askd.store.token_rates import learn_rates
 from askd.store.usage import INSERT as INSERT_USAGE
 from askd.store.usage import count_answers, is_copy
@@ -43,7 +44,7 @@ ReadBlob = Callable[[str], bytes | None]
 Columns = Sequence[Any]
 MADE_ANEW = (
     "blob", "conversations", "events", "keys", "migrations", "open_turns", "rollout", "search",
-    "sqlite_", "usage",
+    "snapshots", "sqlite_", "usage",
 )  # fmt: skip
 """How the names of those tables begin that are filled from events, or one by one."""
 CACHE_KIB = 64 * 1024
@@ -211,6 +212,7 @@ class Filling:
             connection.executemany(INSERT_USAGE, usage)
         learn_rates(connection, find_counted(events))
         index_events(connection, events)
+        note_snapshots(connection, events)
         connection.executemany(
             "INSERT INTO open_turns (conversation_id, turn_id) VALUES (?, ?)",
             [(id, turn_id) for turn_id in fold(id, events).unfinished],

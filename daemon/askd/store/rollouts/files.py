@@ -29,7 +29,7 @@ DATE_FOLDERS = 3
 
 
 class Diverged(Exception):
-    """The file holds lines of ours that say something else than the log."""
+    """The file holds lines of ours that say something else than the log, or a hole."""
 
 
 class Overtaken(Exception):
@@ -91,7 +91,8 @@ class RolloutFile:
             self._offset += len(found)
             if found == line:
                 return True
-            if is_ours(found):
+            # Nobody writes zeros: a power cut has left the length of lines without their bytes.
+            if b"\0" in found or is_ours(found):
                 raise Diverged
 
     def _mend_end(self, rest: bytes, line: bytes) -> None:
@@ -210,11 +211,17 @@ def copy_file(old: Path, new: Path) -> None:
 
 
 def remove_file(path: Path) -> None:
-    """Remove a rollout, its draft, and the folders of its date that are empty then."""
+    """Remove a rollout, its draft, and the folders of its date that are empty then.
+
+    They stay removed: who forgets that a file is to go must not find it again after a power cut.
+    """
     for each in (path, draft_of(path)):
         # A folder in its place is none of ours.
         with contextlib.suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
             each.unlink()
+    # Also when nothing was there: an earlier try may have failed between the two.
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        sync_directory(path.parent)
     for folder in list(path.parents)[:DATE_FOLDERS]:
         if not folder.name.isdecimal():
             return

@@ -8,6 +8,7 @@ files' bytes on the disk before.
 """
 
 import math
+import sqlite3
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -17,21 +18,13 @@ from typing import Protocol, TypeVar
 
 import trio
 
-from askd.core.events import (
-    CompletionFinished,
-    Event,
-    ItemAdded,
-    PromptAccepted,
-    PromptWithdrawn,
-    QuestionAnswered,
-    QuestionAsked,
-    TurnFinished,
-    TurnStarted,
-)
+from askd.core.events import Event
 from askd.store.batch import Change
 from askd.store.database import open_readonly
+from askd.store.refusals import storage_failed
 from askd.store.rollouts import rows as rollouts
 from askd.store.rollouts.copies import Advanced, Ask, Copies
+from askd.store.rollouts.moments import is_end, is_within_turn
 from askd.store.rollouts.rows import Place
 from askd.store.rollouts.trouble import Trouble
 
@@ -95,6 +88,7 @@ class Mirror:
         self._later: deque[str] = deque()
         self._behind: deque[str] = deque()
         self._sweep_from: Place | None = None
+        self._sweeps = 0
         self._must_remove = self._must_look = True
         self._flush_at = math.inf
         self._can_flush = True
@@ -165,6 +159,8 @@ class Mirror:
             connection = open_readonly(self._database)
             try:
                 return rollouts.count_mirrored(connection, ahead)
+            except sqlite3.Error as error:
+                raise storage_failed(error, self._database) from error
             finally:
                 connection.close()
 
@@ -250,11 +246,11 @@ class Mirror:
     async def _sweep(self) -> None:
         """Find some that are behind."""
         assert self._sweep_from is not None
-        # Taken first: one that begins anew meanwhile must not be lost.
         after, self._sweep_from = self._sweep_from, None
+        sweeps = self._sweeps
         ids, place = await self._in_thread(partial(self._copies.find_behind, after))
-        self._behind.extend(ids)
-        if self._sweep_from is None:
+        if self._sweeps == sweeps:  # else it has begun anew meanwhile, or been left
+            self._behind.extend(ids)
             self._sweep_from = place
 
     async def _remove(self) -> None:
@@ -301,6 +297,7 @@ class Mirror:
 
     def _begin_sweep(self) -> None:
         self._sweep_from = rollouts.START
+        self._sweeps += 1
         self._failures = 0
         self._trouble.begin()
 
@@ -308,6 +305,7 @@ class Mirror:
         """Do not look for what is behind any further."""
         self._behind.clear()
         self._sweep_from = None
+        self._sweeps += 1
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         # A disk that does not answer must not keep the daemon from its end.
@@ -326,24 +324,3 @@ class Mirror:
             self._later.clear()
             self._leave_behind()
         self._trouble.note(error, self._copies.directory)
-
-
-def is_end(event: Event) -> bool:
-    """Whether it ends a turn."""
-    return isinstance(event.body, TurnFinished | PromptWithdrawn)
-
-
-def is_within_turn(event: Event) -> bool:
-    """Whether it belongs to a turn whose end is still to come."""
-    match event.body:
-        case (
-            PromptAccepted()
-            | TurnStarted()
-            | CompletionFinished()
-            | QuestionAsked()
-            | QuestionAnswered()
-            | ItemAdded(turn_id=str())
-        ):
-            return True
-        case _:
-            return False

@@ -17,6 +17,7 @@ from askd.store.bodies import decode_event
 from askd.store.digests import ANY_DIGEST
 from askd.store.key_rows import hide_key
 from askd.store.refusals import SHORT_ID
+from askd.store.schedules.scrubbing import scrub_schedules
 from askd.store.scrub.plans import JobTexts, Plan, Scrubbed, describe, make_plan, rewrite_jobs
 from askd.store.search.index import forget_events, index_events
 
@@ -55,7 +56,7 @@ def find_secret(connection: sqlite3.Connection, scrub: Scrub) -> Iterator[Scrubb
 
 
 def scrub_rest(scrub: Scrub) -> Change[int]:
-    """Replace it where no conversation is named: usage, terminals, jobs of nobody; how often."""
+    """Replace it where no conversation is named: usage, terminals, schedules, ...; how often."""
 
     def change(connection: sqlite3.Connection, at: float) -> Done[int]:
         return Done(count_rest(connection, scrub, replace=True))
@@ -76,6 +77,7 @@ def count_rest(connection: sqlite3.Connection, scrub: Scrub, *, replace: bool = 
     rewritten = list(rewrite_jobs(jobs, scrub, rewrite))
     orphans = connection.execute("SELECT key FROM keys WHERE seq = 0").fetchall()
     keys = [key for (key,) in orphans if scrub.stands_in(key)]
+    scheduled = scrub_schedules(connection, scrub.replace, replace=replace)
     if replace:
         for model in found:
             connection.execute(
@@ -84,7 +86,7 @@ def count_rest(connection: sqlite3.Connection, scrub: Scrub, *, replace: bool = 
         connection.executemany("DELETE FROM terminals WHERE terminal = ?", [(t,) for t in bound])
         _write_jobs(connection, rewritten)
         _hide_keys(connection, keys)
-    return len(found) + len(bound) + len(rewritten) + len(keys)
+    return len(found) + len(bound) + len(rewritten) + len(keys) + scheduled
 
 
 def refuse_busy(conversation_ids: Sequence[str], *, done: int = 0) -> Busy:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from askd.core.rewriting import Rewrite, rewrite_record
 from askd.store import blobs
+from askd.store.schedules.scrubbing import TEXTS as SCHEDULES
 
 PAGE_CHARACTERS = 1_000_000
 """What is handed on at once; a text is never parted, however long."""
@@ -23,6 +24,7 @@ _TABLES = (
     "SELECT model FROM usage GROUP BY model",
     "SELECT terminal FROM terminals",
     "SELECT key FROM keys",
+    *SCHEDULES,
 )
 
 

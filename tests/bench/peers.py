@@ -1,0 +1,204 @@
+"""Other programs that ask a model: `python -m tests.bench.peers DIR` installs them below DIR.
+
+They come by pip and npm, each with what it needs, and are linked into `DIR/bin`, where the bench
+looks for them (`python -m tests.bench --peers DIR`), before PATH. Nothing here is needed for the
+other rows. Their first runs are done, and their homes made, before anything is timed. Whoever
+measures them starts the bench where no other network is than loopback, so that none of them waits
+for its maker's servers:
+
+    unshare -rn sh -c 'ip link set lo up && python -m tests.bench --peers DIR'
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import venv
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.bench.measure import Command
+from tests.bench.provider import ANSWER_TEXT
+from tests.bench.rows import Row
+
+VERSION_LIMIT_S = 60.0
+DEAD_PROXY = "http://127.0.0.1:9"
+"""For all that is not loopback: a peer that looks for news of itself finds nobody at once."""
+PIP = {"llm": "llm", "sgpt": "shell-gpt"}
+"""Programs by the packages that bring them; each gets a virtual environment of its own."""
+NPM = {"codex": "@openai/codex", "claude": "@anthropic-ai/claude-code", "opencode": "opencode-ai"}
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """A peer that is there: its program and what it calls its version."""
+
+    kind: "Kind"
+    program: str
+    version: str
+
+    def prepare(self, home: Path, env: Mapping[str, str]) -> Command:
+        """A command that asks the bench's provider for its answer; its home is made below `home`.
+
+        Args:
+            env: holds `OPENAI_BASE_URL`, which ends in `/v1`.
+        """
+        own = home / self.kind.name
+        own.mkdir(exist_ok=True)
+        base_url = env["OPENAI_BASE_URL"]
+        words, more = self.kind.configure(own, base_url)
+        environ = {
+            "PATH": f"{Path(self.program).parent}:{env['PATH']}",
+            "LANG": "C.UTF-8",
+            "HOME": str(own),
+            "HTTPS_PROXY": DEAD_PROXY,
+            "NO_PROXY": "127.0.0.1,localhost",
+            "OPENAI_API_KEY": "key-for-loopback",
+            **more,
+        }
+        return Command([self.program, *words], environ, expected=ANSWER_TEXT, whole=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A program as it is asked.
+
+    Attributes:
+        name: of the program.
+        shown: as it is called in the table.
+        goal: how many times as long as `ask` it is to take.
+        configure: makes its home for a base URL; the words after the program, and what it needs
+            in its environment.
+    """
+
+    name: str
+    shown: str
+    goal: float
+    configure: Callable[[Path, str], tuple[list[str], dict[str, str]]]
+
+
+def configure_codex(home: Path, base_url: str) -> tuple[list[str], dict[str, str]]:
+    """It speaks Responses."""
+    (home / "config.toml").write_text(
+        'model = "fake"\nmodel_provider = "bench"\ncheck_for_update_on_startup = false\n\n'
+        f'[model_providers.bench]\nname = "bench"\nbase_url = "{base_url}"\n'
+        'env_key = "OPENAI_API_KEY"\nwire_api = "responses"\n'
+    )
+    return ["exec", "--skip-git-repo-check", "hi"], {"CODEX_HOME": str(home)}
+
+
+def configure_claude(home: Path, base_url: str) -> tuple[list[str], dict[str, str]]:
+    """It speaks Messages, below an address without the version."""
+    return ["-p", "hi"], {
+        "ANTHROPIC_BASE_URL": base_url.removesuffix("/v1"),
+        "ANTHROPIC_API_KEY": "key-for-loopback",
+        "CLAUDE_CONFIG_DIR": str(home),
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    }
+
+
+def configure_llm(home: Path, base_url: str) -> tuple[list[str], dict[str, str]]:
+    """Its log is on, as ours is."""
+    (home / "extra-openai-models.yaml").write_text(
+        f"- model_id: fake\n  model_name: fake\n  api_base: {base_url}\n"
+    )
+    return ["-m", "fake", "--key", "k", "hi"], {"LLM_USER_PATH": str(home)}
+
+
+def configure_sgpt(home: Path, base_url: str) -> tuple[list[str], dict[str, str]]:
+    """Without its cache, which would answer in the model's place."""
+    more = {"API_BASE_URL": base_url, "DEFAULT_MODEL": "fake", "USE_LITELLM": "false"}
+    return ["--no-md", "--no-cache", "hi"], more
+
+
+def configure_opencode(home: Path, base_url: str) -> tuple[list[str], dict[str, str]]:
+    """By a provider of its settings."""
+    settings = {
+        "autoupdate": False,
+        "share": "disabled",
+        "provider": {
+            "bench": {
+                "npm": "@ai-sdk/openai-compatible",
+                "options": {"baseURL": base_url, "apiKey": "key-for-loopback"},
+                "models": {"fake": {"name": "fake"}},
+            }
+        },
+    }
+    path = home / "opencode.json"
+    path.write_text(json.dumps(settings))
+    more = {"OPENCODE_CONFIG": str(path), "OPENCODE_DISABLE_MODELS_FETCH": "1"}
+    return ["run", "-m", "bench/fake", "hi"], more
+
+
+KINDS = (
+    Kind("codex", "codex exec", 8, configure_codex),
+    Kind("claude", "claude -p", 25, configure_claude),
+    Kind("llm", "llm", 40, configure_llm),
+    Kind("sgpt", "sgpt", 60, configure_sgpt),
+    Kind("opencode", "opencode run", 120, configure_opencode),
+)
+
+
+def find_peers(directory: Path | None) -> dict[str, Peer]:
+    """The peers that are there, by their programs' names: below `directory`, then on PATH."""
+    path = os.environ["PATH"] if directory is None else f"{directory / 'bin'}:{os.environ['PATH']}"
+    found: dict[str, Peer] = {}
+    for kind in KINDS:
+        program = shutil.which(kind.name, path=path)
+        if program is not None:
+            found[kind.name] = Peer(kind, program, read_version(program))
+    return found
+
+
+def read_version(program: str) -> str:
+    """The last word of the first line of what it says to `--version`, or the first with a digit."""
+    done = subprocess.run(
+        [program, "--version"], capture_output=True, text=True, timeout=VERSION_LIMIT_S, check=True
+    )
+    words = done.stdout.split()
+    return next((word for word in words if word[:1].isdigit()), " ".join(words) or "unknown")
+
+
+def missing_row(name: str, program: str, target: str) -> Row:
+    """The row in place of one that would need a peer."""
+    return Row(name, f"not measured: {program} is not there", target, None)
+
+
+def install(directory: Path) -> None:
+    """Install all of them below `directory`, or bring them up to date."""
+    programs = directory / "bin"
+    programs.mkdir(parents=True, exist_ok=True)
+    for program, package in PIP.items():
+        home = directory / program
+        venv.create(home, with_pip=True)
+        subprocess.run([home / "bin" / "pip", "install", "--upgrade", package], check=True)
+        link(programs / program, home / "bin" / program)
+    packages = directory / "npm"
+    latest = [f"{package}@latest" for package in NPM.values()]
+    subprocess.run(["npm", "install", "--prefix", packages, *latest], check=True)
+    for program in NPM:
+        link(programs / program, packages / "node_modules" / ".bin" / program)
+
+
+def link(place: Path, program: Path) -> None:
+    """A link at `place`, in place of any that is there."""
+    place.unlink(missing_ok=True)
+    place.symlink_to(program.absolute())
+
+
+def main() -> int:
+    """Install, and say which versions came."""
+    if len(sys.argv) != 2:
+        print("usage: python -m tests.bench.peers DIR", file=sys.stderr)
+        return 2
+    directory = Path(sys.argv[1]).absolute()
+    install(directory)
+    for peer in find_peers(directory).values():
+        print(f"{peer.kind.name} {peer.version}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""A file a claim: what the house promises under a fault, and the control that must break it."""

@@ -1,0 +1,208 @@
+"""The daemon under many clients and a bad server, for long; then told to end in the middle."""
+
+import select
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from os import close, pidfd_open
+from pathlib import Path
+
+import ask
+from tests.faults.programmes import Outcome
+from tests.faults.soak_load import Load, describe
+from tests.faults.soak_watch import MIB, Watch, count_descriptors, find_slope
+from tests.system.pairs import CONFIG
+from tests.system.servers import DAEMON, write_config
+from tests.system.world import LIMIT_S, World, open_world
+
+CLAIM = (
+    "Thousands of turns by 50 clients, among them faults of the server, interruptions and killed "
+    "clients, let the daemon's memory grow by less than 1 MiB for 1,000 turns, its descriptors "
+    "not at all and its write-ahead log to no 16 MiB; told to end in the middle, it does so "
+    "within 20 s and loses no turn that it accepted."
+)
+CONTROL = "The daemon keeps 1 MiB and an open file for each turn."
+UNIT = "turns"
+CI = 200
+FULL = 5_000
+
+CLIENTS, CLIENTS_FULL = 12, 50
+WARM_SHARE = 0.4
+"""Of the turns: so many go by before anything of the memory is held to be growth."""
+GROWTH_LIMIT_BYTES = 25 * MIB
+"""At sizes too small for a slope: what allocators and caches may take once."""
+SLOPE_LIMIT_BYTES = 1 * MIB
+"""For 1,000 turns, at the full size."""
+SPARE_DESCRIPTORS = 8
+"""Of pooled connections and the database's readers, which come and go."""
+LOG_LIMIT_BYTES = 16 * MIB
+DRAIN_LIMIT_S = 20.0
+STEADY_S, SETTLE_S = 2.0, 15.0
+"""Descriptors that change no more for so long; what is closed is gone by then on a busy machine."""
+TURNS_OF_CONTROL = 60
+LAST_TURNS = 40
+"""Asked for behind the soak, for some to be under way when the daemon is told to end."""
+
+LEAKY = """
+import os, sys
+from askd.sessions.turns import TurnRun
+kept, run = [], TurnRun.run
+async def run_and_keep(self, **more):
+    kept.append((os.urandom(1 << 20), open(os.devnull)))
+    await run(self, **more)
+TurnRun.run = run_and_keep
+from askd.__main__ import main
+sys.exit(main(["run"]))
+"""
+
+
+@contextmanager
+def _open(directory: Path, program: Sequence[str]) -> Iterator[World]:
+    with open_world(directory) as world:
+        assert world.model is not None
+        write_config(world, CONFIG.format(base_url=world.model.base_url))
+        del world.env["OPENAI_API_KEY"], world.env["OPENAI_BASE_URL"]
+        world.start(command=program).wait_for("Ready", where="err")
+        yield world
+
+
+def _start(load: Load, clients: int, name: str) -> list[threading.Thread]:
+    threads = [
+        threading.Thread(target=load.work, args=(f"{name}{each}",)) for each in range(clients)
+    ]
+    for thread in threads:
+        thread.start()
+    return threads
+
+
+def _wait_steady(pid: int) -> int:
+    """How many descriptors are open, when they change no more."""
+    until = time.monotonic() + SETTLE_S
+    found, steady_at = count_descriptors(pid), time.monotonic() + STEADY_S
+    while time.monotonic() < min(steady_at, until):
+        time.sleep(0.1)
+        now = count_descriptors(pid)
+        if now != found:
+            found, steady_at = now, time.monotonic() + STEADY_S
+    return found
+
+
+def _find_lost(load: Load) -> list[str]:
+    """Turns that were accepted, and of whose end the next daemon knows nothing."""
+    by_talk: dict[str, set[str]] = {}
+    for conversation_id, turn_id in load.accepted.values():
+        by_talk.setdefault(conversation_id, set()).add(turn_id)
+    lost: list[str] = []
+    until = time.monotonic() + SETTLE_S
+    with ask.connect(load.world.env) as client:
+        for conversation_id, turn_ids in by_talk.items():
+            missing = turn_ids
+            # The next daemon may have to end, or to repeat, what the last one left.
+            while missing := missing - _find_ended(client, conversation_id):
+                if time.monotonic() > until:
+                    break
+                time.sleep(0.2)
+            lost += [f"the turn {each} of {conversation_id} was lost" for each in missing]
+    return lost
+
+
+def _find_ended(client: ask.Client, conversation_id: str) -> set[str | None]:
+    """The turns of a conversation that have ended, in what is stored."""
+    events = client.conversations.read(conversation_id)
+    return {event.turn_id for event in events if isinstance(event, ask.Finished)}
+
+
+def _end_in_the_middle(world: World, seed: int, clients: int) -> tuple[float, Load]:
+    """SIGTERM while turns run: seconds until the daemon was gone."""
+    load = Load(world, LAST_TURNS, seed)
+    threads = _start(load, clients, "last")
+    _wait_until(lambda: load.taken >= LAST_TURNS // 2)
+    pid = world.daemon_pid()
+    handle = pidfd_open(pid)
+    try:
+        load.leaving.set()
+        told = time.monotonic()
+        signal.pidfd_send_signal(handle, signal.SIGTERM)
+        assert select.select([handle], [], [], LIMIT_S)[0], "the daemon did not end"
+        took_s = time.monotonic() - told
+    finally:
+        close(handle)
+    for thread in threads:
+        thread.join(LIMIT_S)
+    return took_s, load
+
+
+def _wait_until(condition: Callable[[], bool]) -> None:
+    until = time.monotonic() + LIMIT_S
+    while not condition():
+        assert time.monotonic() < until, "it never came so far"
+        time.sleep(0.01)
+
+
+def run(size: int, seed: int, directory: Path, program: Sequence[str]) -> Outcome:
+    """Soak, then end."""
+    clients = CLIENTS_FULL if size >= FULL else min(CLIENTS, size)
+    warm = int(size * WARM_SHARE)
+    with _open(directory, program) as world:
+        pid = world.daemon_pid()
+        first = Load(world, warm, seed)
+        soaked = Load(world, size - warm, seed + 1)
+        watch = Watch(
+            pid, world.ask_home / "data" / "ask.db-wal", lambda: first.taken + soaked.taken
+        )
+        watcher = threading.Thread(target=watch.run)
+        watcher.start()
+        try:
+            for thread in _start(first, clients, "warm"):
+                thread.join()
+            begun = _wait_steady(pid)
+            warmed = len(watch.memory)
+            for thread in _start(soaked, clients, "soak"):
+                thread.join()
+            left = _wait_steady(pid)
+        finally:
+            watch.end()
+            watcher.join()
+        took_s, last = _end_in_the_middle(world, seed + 2, clients)
+        lost = [each for load in (first, soaked, last) for each in _find_lost(load)]
+        troubles = [*first.troubles, *soaked.troubles, *last.troubles]
+    points = watch.memory[warmed:]
+    slope = find_slope(points) * 1_000
+    growth = points[-1][1] - points[0][1]
+    harms = [*lost, *troubles]
+    if size >= FULL and slope >= SLOPE_LIMIT_BYTES:
+        harms.append(f"memory grows by {slope / MIB:.2f} MiB for 1,000 turns")
+    if growth >= GROWTH_LIMIT_BYTES:
+        harms.append(f"memory grew by {growth / MIB:.1f} MiB")
+    if left > begun + SPARE_DESCRIPTORS:
+        harms.append(f"{left} descriptors are open, and {begun} were")
+    if watch.longest_log >= LOG_LIMIT_BYTES:
+        harms.append(f"the write-ahead log had {watch.longest_log / MIB:.1f} MiB")
+    if took_s >= DRAIN_LIMIT_S:
+        harms.append(f"the daemon ended after {took_s:.1f} s")
+    totals = {each: first.ended.get(each, 0) + soaked.ended.get(each, 0) for each in soaked.ended}
+    figures = {
+        "clients": f"{clients}",
+        "turns": describe(totals),
+        "memory, growth after the first turns": f"{growth / MIB:.1f} MiB",
+        "memory, for 1,000 turns": f"{slope / MIB:.2f} MiB",
+        "descriptors, before and after": f"{begun}, {left}",
+        "write-ahead log, at most": f"{watch.longest_log / MIB:.1f} MiB",
+        "end in the middle of turns": f"{took_s:.1f} s",
+        "turns accepted when it ended": f"{len(last.accepted)}, {len(lost)} lost",
+    }
+    return Outcome(first.taken + soaked.taken + last.taken, tuple(harms), figures)
+
+
+def prove(size: int, seed: int, directory: Path) -> Outcome:
+    """The daemon as it is."""
+    return run(size, seed, directory, DAEMON)
+
+
+def control(size: int, seed: int, directory: Path) -> Outcome:
+    """A daemon that keeps what it should not."""
+    program = (sys.executable, "-P", "-c", LEAKY)
+    return run(min(size, TURNS_OF_CONTROL), seed, directory, program)
