@@ -14,7 +14,8 @@ FAMILY = """
 import os, sys, time
 from askd.processes import descendants
 descendants.adopt()
-inside = os.pipe()
+inside, ready = os.pipe(), os.pipe()
+os.set_inheritable(ready[1], True)
 pid = os.fork()
 if pid == 0:
     os.setsid()
@@ -24,27 +25,24 @@ if pid == 0:
         time.sleep(600)
     os._exit(0)
 orphan = int(os.read(inside[0], 99))
+os.waitpid(pid, 0)
 leader = os.fork()
 if leader == 0:
     os.setsid()
-    os.execvp("sh", ["sh", "-c", sys.argv[1]])
-time.sleep(float(sys.argv[2]))
+    os.execvp("sh", ["sh", "-c", f"{sys.argv[1]} echo >&{ready[1]}; exec sleep 600"])
+os.read(ready[0], 1)
 print(sorted(descendants.find(os.getpid())) == sorted((orphan, leader)), flush=True)
-descendants.end_all(leader=leader, grace_s=float(sys.argv[3]), spared=None)
+descendants.end_all(leader=leader, grace_s=float(sys.argv[2]), spared=None)
 print(descendants.find(os.getpid()), os.waitpid(leader, 0)[1], orphan, leader)
 """
 
 
 @pytest.mark.parametrize(
-    ("script", "grace_s", "status"),
-    [
-        ("exec sleep 600", 5.0, 15), ("exec sleep 600", 0.0, 9),
-        ("trap '' TERM; exec sleep 9", 0.1, 9),
-    ],
-)  # fmt: skip
-def test_orphans_too(script: str, grace_s: float, status: int) -> None:
+    ("first", "grace_s", "status"), [("", 5.0, 15), ("", 0.0, 9), ("trap '' TERM;", 0.1, 9)]
+)
+def test_orphans_too(first: str, grace_s: float, status: int) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", FAMILY, script, "0.2", str(grace_s)],
+        [sys.executable, "-c", FAMILY, first, str(grace_s)],
         capture_output=True,
         check=True,
         timeout=PATIENCE_S,
