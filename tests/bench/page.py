@@ -1,7 +1,12 @@
-"""The page of performance, rendered from what was measured last (`record`)."""
+"""The page of performance, rendered from what was measured last (`record`).
+
+Below the table of a part that misses a target stands what its module says of that, a text `WHY`
+(`parts.explain`). `python -m tests.bench.page` writes the page again when only such words are new.
+"""
 
 from collections.abc import Iterator, Mapping
 
+from tests.bench.parts import explain
 from tests.bench.record import Section, decode_sections, encode_sections
 from tests.system.world import ROOT
 
@@ -58,6 +63,8 @@ def _render(part: str, section: Section | None) -> str:
     else:
         lines.append("\n".join(_describe(part, section)) + "\n")
         lines.append(TABLE + "".join(f"{row.render()}\n" for row in section.rows))
+        if why := explain(part, section.rows):
+            lines.append(f"{why}\n")
     return "\n".join(lines)
 
 
@@ -83,3 +90,7 @@ def write_page(measured: Mapping[str, Section]) -> None:
     kept = {part: known[part] for part in TITLES if part in known}
     RECORD.write_text(encode_sections(kept), encoding="utf-8")
     PAGE.write_text(render_page(kept), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write_page({})

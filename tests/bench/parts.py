@@ -1,10 +1,11 @@
 """The parts of the bench by their names, each with all that it needs; see `page.TITLES`."""
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 from tests.bench import (
     appends,
@@ -86,6 +87,22 @@ PARTS: Mapping[str, Part] = {
     "plans": lambda on: compactions.measure_plans(on.some),
     "compactions": lambda on: measure_compactions(on),
 }
+
+EXPLAINED: Mapping[str, ModuleType] = {
+    "latency": latency,
+    "requests": requests,
+    "fan-out": fan_out,
+    "appends": appends,
+    "memory": memory,
+}
+"""The parts whose modules may say, in a text `WHY`, why a target is missed, by a profile."""
+
+
+def explain(part: str, rows: Sequence[Row]) -> str:
+    """Why targets of this part are missed, in Markdown; empty: none is, or nothing is said."""
+    if all(row.holds is not False for row in rows):
+        return ""
+    return str(getattr(EXPLAINED.get(part), "WHY", ""))
 
 
 @contextmanager

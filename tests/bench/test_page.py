@@ -6,7 +6,7 @@ import pytest
 
 from tests.bench.__main__ import judge, read_parts
 from tests.bench.page import PAGE, TITLES, read_record, render_page
-from tests.bench.parts import PARTS
+from tests.bench.parts import EXPLAINED, PARTS
 from tests.bench.record import Section, decode_sections, encode_sections
 from tests.bench.rows import Row
 
@@ -57,6 +57,17 @@ def test_a_section_says_of_which_run_it_is() -> None:
 )
 def test_a_row_says_whether_it_holds(row: Row, shown: str) -> None:
     assert row.render() == shown
+
+
+def test_a_part_that_misses_a_target_says_why_below_its_table(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(EXPLAINED["requests"], "WHY", "It checks more.", raising=False)
+    holds = dataclasses.replace(SECTION, rows=[dataclasses.replace(ROW, holds=True)])
+    missed = render_page({"requests": SECTION}).splitlines()
+    assert missed.index("It checks more.") > missed.index(ROW.render())
+    assert "It checks more." not in render_page({"requests": holds})
+    assert "It checks more." not in render_page({"client": SECTION})
 
 
 def test_the_parts_are_measured_in_their_order() -> None:
