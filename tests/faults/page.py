@@ -22,20 +22,23 @@ INTRODUCTION = """\
 
 Each line is a programme of `tests/faults/proofs/`: a claim, so many cases, and a control, which is
 the same run against a house that is built wrong. A control has to show the harm; where it shows
-none, the proof is void and says so. The test suite runs a smaller size of those that
-can share a machine; the others are run alone, by their name and `--ci`.
+none, the proof is void and says so. The check runs a smaller size of each: the test suite those
+that can share a machine, and behind it `--ci --alone` those that need one for themselves.
 
 ```text
 python -m tests.faults                    # all, in full: hours
-python -m tests.faults NAME               # one
-python -m tests.faults NAME --ci          # as the test suite runs it
+python -m tests.faults --ci               # all, as the check runs them: under 25 minutes
+python -m tests.faults --ci --alone       # those of them that the test suite leaves out
+python -m tests.faults NAME               # one, in full
 python -m tests.faults NAME --seed N      # the same cases again
 python -m tests.faults NAME --write       # and into this page
 ```
 
-They need a checkout with the extra `test`, Linux, and for some `strace`, `bwrap` and the right to
-mount; each says what it misses. This page and `docs/reference/reliability.json` are written
-by `--write` alone.
+Each run ends with what each proof took, and all together. It ends with 1 if a claim is broken or
+its control shows nothing. They need a checkout with the extra `test`, Linux, and for some
+`strace`, `bwrap` and the right to mount: one that cannot run says what it misses, is counted as
+not run, and a run that is fine but for such ends with 77. This page and
+`docs/reference/reliability.json` are written by `--write` alone.
 """
 
 

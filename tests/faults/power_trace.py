@@ -11,6 +11,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.faults.programmes import CannotRun
 from tests.house.floors import ROOT
 
 CALLS = "openat,write,pwrite64,ftruncate,fsync,fdatasync,rename,unlink"
@@ -89,10 +90,10 @@ Step = Made | Written | Cut | Synced | Renamed | Removed | Said
 def record(home: Path, *, seed: int, mode: str) -> list[Step]:
     """Trace `power_writer` in `home`, which must not be there; paths are relative to it.
 
-    Raises `RuntimeError` if there is no `strace`, or the program or its trace failed.
+    Raises `CannotRun` if there is no `strace`, `RuntimeError` if the program or its trace failed.
     """
     if shutil.which("strace") is None:
-        raise RuntimeError("strace is not installed: without it nothing can be traced.")
+        raise CannotRun("strace is not installed: without it nothing can be traced.")
     said, log = home.with_name(f"{home.name}.said"), home.with_name(f"{home.name}.trace")
     tracer = ["strace", "-f", "-y", "-xx", "-s", str(STRING), "-e", f"trace={CALLS}", "-o", log]
     program = [sys.executable, "-m", "tests.faults.power_writer", home, said, str(seed), mode]

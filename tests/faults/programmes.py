@@ -18,6 +18,18 @@ from tests.faults import proofs
 
 SHOWN_HARMS = 20
 """So many are printed; all are counted."""
+ALONE = frozenset({"autostart", "canaries", "frames", "full_disk", "peers", "soak"})
+"""They judge by time and memory beside a baseline, or mount a file system: they need a machine for
+themselves. The test suite leaves them out, and the check runs them behind it, one by one."""
+CI_SEED = 20261123
+"""In their CI size the cases are the same each time."""
+
+
+class CannotRun(Exception):
+    """This machine lacks what the proof needs: it is not run, and nothing is known.
+
+    The message says what is missing, for a person.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +54,7 @@ class Proof(Protocol):
         CLAIM: what holds, in a sentence.
         CONTROL: how the control's house is built wrong, in a sentence.
         UNIT: what a case is, in the plural: "kills".
-        CI: how many cases the test suite runs.
+        CI: how many cases the check runs, in the test suite or behind it.
         FULL: how many cases make the claim.
     """
 

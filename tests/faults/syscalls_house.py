@@ -15,6 +15,7 @@ from typing import Any
 from ask.answers import RpcError
 from ask.connection import Client
 from ask.exits import Failed
+from tests.faults.programmes import CannotRun
 from tests.house.floors import ROOT
 
 LIMIT_S = 60.0
@@ -132,12 +133,12 @@ class Injection:
 
 @contextmanager
 def inject(house: House, fault: Fault, path: Path) -> Iterator[Injection]:
-    """Let the fault be in force during the block; raises `RuntimeError` if none can be.
+    """Let the fault be in force during the block; raises `CannotRun` if none can be.
 
     Once is once in each thread of the daemon.
     """
     if shutil.which("strace") is None:
-        raise RuntimeError("strace is not installed: without it no call can be made to fail.")
+        raise CannotRun("strace is not installed: without it no call can be made to fail.")
     log = house.home / "strace.log"
     log.unlink(missing_ok=True)
     when = f"{fault.when}+" if fault.for_good else str(fault.when)

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.faults.programmes import Outcome
+from tests.faults.programmes import CannotRun, Outcome
 from tests.house.floors import ROOT
 
 CLAIM = (
@@ -53,7 +53,7 @@ def _run(size: int, seed: int, directory: Path, way: str) -> Outcome:
 
 
 def find_mounts() -> list[str]:
-    """A command that gives a process mounts of its own; raises `RuntimeError` if nothing may."""
+    """A command that gives a process mounts of its own; raises `CannotRun` if nothing may."""
     for command in (["unshare", "--mount"], ["unshare", "--map-root-user", "--mount"]):
         probe = [*command, "mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", "/mnt"]
         try:
@@ -61,4 +61,4 @@ def find_mounts() -> list[str]:
                 return command
         except FileNotFoundError:
             break
-    raise RuntimeError("No process here may mount a small disk: unshare and mount are refused.")
+    raise CannotRun("No process here may mount a small disk: unshare and mount are refused.")
