@@ -24,6 +24,7 @@ from askd.providers.base import Manners
 from askd.sessions.admission import Draining
 from askd.sessions.prompts import Accepted
 from askd.sessions.targets import Target
+from askd.sessions.turn_status import RunningTurn
 from askd.store.log import KnownKey
 from tests.fakes.log import FakeStore
 from tests.fakes.models import ScriptedModels, last_words, texts_of
@@ -208,6 +209,17 @@ async def test_fail_busy() -> None:
         assert caught.value.code == BUSY
         queued = await room.ask("3", target=to(first.session))
         assert queued.position == 1
+
+
+async def test_a_turn_that_has_its_end_keeps_nobody_busy_though_it_still_goes() -> None:
+    async with open_room() as room:
+        first = await room.ask("1")
+        await room.finish(first)
+        session = first.session
+        session.running = RunningTurn(first.turn_id, lambda happened: None, lambda: False)
+        assert session.active_turn == first.turn_id
+        second = await room.ask("2", target=to(session), busy="fail")
+        assert (await room.finish(second)).code == DONE
 
 
 async def test_of_many_who_will_not_wait_one_is_accepted() -> None:

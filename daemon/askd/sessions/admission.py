@@ -46,6 +46,14 @@ NAME_RACES = 3
 """A name can be taken, and freed again, between looking and writing; not forever."""
 
 
+def is_busy(session: LiveSession) -> bool:
+    """Whether a turn runs or waits. One that has its end does neither, though it may still go."""
+    turn_id = session.active_turn
+    return bool(session.queue) or (
+        turn_id is not None and session.conversation.turns[turn_id].finished is None
+    )
+
+
 class Draining(RequestError):
     """The daemon is about to stop and accepts nothing; its successor will."""
 
@@ -139,7 +147,7 @@ class Admission:
 
     async def _admit(self, prompt: Prompt, session: LiveSession, model: Model) -> Accepted:
         async with session.admission:
-            if prompt.busy == "fail" and (session.active_turn is not None or session.queue):
+            if prompt.busy == "fail" and is_busy(session):
                 raise Busy("The conversation is busy: a turn is running or waiting.")
             return await self._append(prompt, session, model, [])
 

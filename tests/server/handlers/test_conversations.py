@@ -226,7 +226,6 @@ async def test_a_busy_conversation_is_not_deleted_and_one_at_rest_is() -> None:
         assert (error.code, error.reason) == (8, "busy")
         hold.set()
         await peer.call("turn/wait", {**ref, "turn_id": started["turn_id"]})
-        await trio.testing.wait_all_tasks_blocked()
         assert await peer.call("conversation/delete", ref) == {**ref, "deleted": True}
         for method in ("conversation/read", "conversation/delete", "conversation/subscribe"):
             assert (await refuse(peer, method, ref)).reason == "conversation_not_found"

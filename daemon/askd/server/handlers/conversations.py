@@ -30,6 +30,7 @@ from askd.server.handlers.models import check_model
 from askd.server.handlers.paging import check_limit
 from askd.server.house import House
 from askd.server.peer import Peer
+from askd.sessions.admission import is_busy
 from askd.sessions.live import LiveSession
 from askd.sessions.removal import expire
 from askd.sessions.targets import ToCreate
@@ -155,7 +156,7 @@ async def delete(house: House, peer: Peer, params: ConversationDelete) -> Deleti
         is_gone = await expire(house.sessions, id, before_at=params.before_at, archive=False)
         return Deletion(conversation_id=id, deleted=is_gone)
     session = await house.sessions.get(id)
-    if not params.interrupt and (session.active_turn is not None or session.queue):
+    if not params.interrupt and is_busy(session):
         raise Busy(
             "The conversation is busy: a turn is running or waiting. Interrupt it, or wait for it, "
             "then delete."
