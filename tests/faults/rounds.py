@@ -101,7 +101,7 @@ def tabulate(all_tried: Sequence[Tried], limit_s: float | None = None) -> str:
     skipped = sum(each.code == NOT_RUN for each in all_tried)
     return "\n".join(
         [
-            f"{len(all_tried)} proofs, {skipped} of them not run:",
+            f"proofs run: {len(all_tried) - skipped}, not run: {skipped}",
             *(each.render() for each in all_tried),
             f"  {'together':<21}{total:>7.0f} s{allowed}",
         ]

@@ -72,9 +72,9 @@ def test_what_comes_of_one(
 @pytest.mark.parametrize(
     ("ends", "code", "told"),
     [
-        ({"a": GOOD, "b": GOOD}, FINE, "2 proofs, 0 of them not run:"),
-        ({"a": LACKING, "b": GOOD}, NOT_RUN, "2 proofs, 1 of them not run:"),
-        ({"a": LACKING, "b": BAD}, WRONG, "2 proofs, 1 of them not run:"),
+        ({"a": GOOD, "b": GOOD}, FINE, "proofs run: 2, not run: 0"),
+        ({"a": LACKING, "b": GOOD}, NOT_RUN, "proofs run: 1, not run: 1"),
+        ({"a": LACKING, "b": BAD}, WRONG, "proofs run: 1, not run: 1"),
     ],
 )
 def test_a_run_says_what_it_left_out_and_how_long_all_took(
@@ -101,7 +101,7 @@ def test_alone_are_those_that_the_suite_leaves_out(
     monkeypatch.setattr(programmes, "load", lambda name: Played([GOOD]))
     monkeypatch.setattr(sys, "argv", ["faults", "--ci", "--alone", "--again"])
     assert __main__.main() == FINE
-    table = capsys.readouterr().out.partition("not run:\n")[2].splitlines()
+    table = capsys.readouterr().out.partition("not run: 0\n")[2].splitlines()
     assert [line.split()[0] for line in table] == [*sorted(programmes.ALONE), "together"]
 
 
