@@ -24,6 +24,9 @@ POLL_S = 0.02
 DAEMON = "askd"
 HASTY = "tests.faults.syscalls_hasty"
 FILES = {"database": "ask.db", "log": "ask.db-wal"}
+ANY = "any file"
+NAMED = {"rename": "?rename,?renameat,?renameat2", "unlink": "?unlink,?unlinkat"}
+"""Calls that have another name on another machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,19 +93,26 @@ class House:
         )
         return done.returncode
 
-    def find(self, file: str, conversation_id: str) -> Path:
+    def find(self, file: str, conversation_id: str) -> Path | None:
         """Where a file of a fault is; waits for one that is written a moment later."""
+        if file == ANY:
+            return None
         if file == "notes of the daemon":
             return self.told
         data = self.home / "ask" / "data"
         if file in FILES:
             return data / FILES[file]
         until = time.monotonic() + LIMIT_S
-        while not (found := list((data / "rollouts").rglob(f"*{conversation_id}.jsonl"))):
+        while not (found := self.find_rollouts(conversation_id)):
             if time.monotonic() > until:
                 raise RuntimeError("The conversation has no rollout.")
             time.sleep(POLL_S)
-        return found[0]
+        return found[0].parent if file == "folder of rollouts" else found[0]
+
+    def find_rollouts(self, conversation_id: str, suffix: str = "") -> list[Path]:
+        """The files of a conversation; with the suffix ".partial" its drafts."""
+        rollouts = self.home / "ask" / "data" / "rollouts"
+        return list(rollouts.rglob(f"*{conversation_id}.jsonl{suffix}"))
 
     def kill(self) -> None:
         """End the daemon as a crash does, with all its children."""
@@ -132,7 +142,7 @@ class Injection:
 
 
 @contextmanager
-def inject(house: House, fault: Fault, path: Path) -> Iterator[Injection]:
+def inject(house: House, fault: Fault, path: Path | None) -> Iterator[Injection]:
     """Let the fault be in force during the block; raises `CannotRun` if none can be.
 
     Once is once in each thread of the daemon.
@@ -142,9 +152,10 @@ def inject(house: House, fault: Fault, path: Path) -> Iterator[Injection]:
     log = house.home / "strace.log"
     log.unlink(missing_ok=True)
     when = f"{fault.when}+" if fault.for_good else str(fault.when)
-    command: list[Any] = ["strace", "-f", "-p", house.process.pid, "-P", path, "-o", log]
-    command += ["-e", f"trace={fault.call}"]
-    command += ["-e", f"inject={fault.call}:error={fault.error}:when={when}"]
+    call = NAMED.get(fault.call, fault.call)
+    command: list[Any] = ["strace", "-f", "-p", house.process.pid, "-o", log]
+    command += [] if path is None else ["-P", path]
+    command += ["-e", f"trace={call}", "-e", f"inject={call}:error={fault.error}:when={when}"]
     tracer = subprocess.Popen([*map(str, command)], stderr=subprocess.PIPE, text=True)
     assert tracer.stderr is not None
     injection = Injection()

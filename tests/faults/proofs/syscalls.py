@@ -3,6 +3,7 @@
 import itertools
 import random
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,12 +11,23 @@ from pathlib import Path
 from ask.connection import Client
 from ask.exits import Failed
 from tests.faults.programmes import Outcome
-from tests.faults.syscalls_house import DAEMON, FILES, HASTY, Fault, House, inject, try_call
+from tests.faults.syscalls_house import (
+    ANY,
+    DAEMON,
+    FILES,
+    HASTY,
+    POLL_S,
+    Fault,
+    House,
+    inject,
+    try_call,
+)
 
 CLAIM = (
     "Whichever call to the disk fails, once or for good: the daemon runs on, answers no write that "
     "it could not store, says so with code 74, serves reads, and stores again within 5 s after the "
-    "fault is gone. What it answered is there after a kill."
+    "fault is gone. What it answered is there after a kill, in the rollout as well, and what was "
+    "deleted is in none."
 )
 CONTROL = "The daemon answers a write before it knows whether the disk took it."
 UNIT = "faults that fired"
@@ -26,12 +38,17 @@ CALLS = (
     ("database", "pwrite64"),
     ("database", "fdatasync"),
     ("database", "openat"),
+    ("database", "ftruncate"),
     ("log", "pwrite64"),
     ("log", "fdatasync"),
     ("log", "ftruncate"),
     ("log", "openat"),
     ("rollout", "openat"),
     ("rollout", "write"),
+    ("folder of rollouts", "openat"),
+    ("folder of rollouts", "fsync"),
+    (ANY, "rename"),
+    (ANY, "unlink"),
     ("notes of the daemon", "write"),
 )
 ERRORS = ("EIO", "ENOSPC", "EROFS", "EDQUOT")
@@ -43,6 +60,8 @@ NOTES = 6
 BATCH = 20
 """Faults for one conversation and one daemon, which is killed then."""
 RECOVERY_S = 5.0
+MIRROR_S = 10.0
+"""Rollouts follow a moment later, and a start looks through all of them."""
 HARMS = 3
 """The control ends when it has shown so many."""
 TRIES = 3
@@ -51,7 +70,10 @@ TRIES = 3
 
 @dataclass
 class Batch:
-    """One conversation: what was answered well, what was refused, and what went wrong."""
+    """One conversation: what was answered well, what was refused, and what went wrong.
+
+    `deleted` are others, by their ids.
+    """
 
     house: House
     client: Client
@@ -59,6 +81,7 @@ class Batch:
     numbers: Iterator[int]
     answered: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
+    deleted: list[str] = field(default_factory=list)
     harms: list[str] = field(default_factory=list)
     slowest_s: float = 0.0
 
@@ -93,6 +116,24 @@ class Batch:
         if odd:
             self.harms.append(f"{when}, {len(odd)} refused writes are there: {odd[0]}")
 
+    def check_rollouts(self) -> None:
+        """Some time after a start the rollouts are what they should be."""
+        until = time.monotonic() + MIRROR_S
+        while wrongs := self._find_wrong_rollouts():
+            if time.monotonic() > until:
+                self.harms += [f"{MIRROR_S} s after a start {wrong}" for wrong in wrongs]
+                return
+            time.sleep(POLL_S)
+
+    def _find_wrong_rollouts(self) -> list[str]:
+        files = self.house.find_rollouts(self.id)
+        content = files[0].read_text(encoding="utf-8") if files else ""
+        lost = [text for text in self.answered if text not in content]
+        wrongs = [f"{len(lost)} answered writes are in no rollout: {lost[0]}"] if lost else []
+        drafts = self.house.find_rollouts(self.id, ".partial")
+        left = [file for id in self.deleted for file in self.house.find_rollouts(id, "*")]
+        return [*wrongs, *(f"there is {file.name}" for file in (*drafts, *left))]
+
     def recover(self) -> None:
         """The fault is gone: it stores again, soon."""
         began = time.monotonic()
@@ -117,6 +158,7 @@ def _run(size: int, seed: int, directory: Path, module: str, *, harms_max: int |
     faults = _Faults(random.Random(seed))
     harms: list[str] = []
     fired = 0
+    by_call: Counter[str] = Counter()
     slowest = 0.0
     house = House(directory / "home", module)
     try:
@@ -128,6 +170,7 @@ def _run(size: int, seed: int, directory: Path, module: str, *, harms_max: int |
                     before = len(batch.harms)
                     if _try(batch, fault):
                         fired += 1
+                        by_call[f"{fault.call} of {fault.file}"] += 1
                     else:
                         faults.exhaust(fault)
                     harms += [f"{fault}: {harm}" for harm in batch.harms[before:]]
@@ -138,13 +181,18 @@ def _run(size: int, seed: int, directory: Path, module: str, *, harms_max: int |
                 batch.client, batch.harms = client, []
                 batch.refused.clear()  # of a write that failed in a sync, a kill may bring either
                 batch.check("after a kill")
+                batch.check_rollouts()
                 harms += batch.harms
             slowest = max(slowest, batch.slowest_s)
     finally:
         house.kill()
     if fired < size and harms_max is None:
         harms.append(f"only {fired} faults could be made to fire")
-    return Outcome(fired, tuple(harms), {"stores again, slowest": f"{slowest:.2f} s"})
+    figures = {
+        "stores again, slowest": f"{slowest:.2f} s",
+        "by call": ", ".join(f"{call} {count}" for call, count in sorted(by_call.items())),
+    }
+    return Outcome(fired, tuple(harms), figures)
 
 
 class _Faults:
@@ -216,18 +264,21 @@ def _work(batch: Batch, fault: Fault, *, is_hopeless: bool) -> None:
     if error is None:
         # A deletion empties the log into the database at once.
         _, error = try_call(batch.client, "conversation/delete", conversation_id=created["id"])
+        if error is None:
+            batch.deleted.append(created["id"])
     if error is not None and error.code != STORAGE:
         batch.harms.append(f"a deletion is refused with {error.code}: {error}")
-    # Of a running conversation, and of the database.
+    # Of a running conversation, and of the database: which may have to be opened for it.
+    reopens = fault.call == "openat" and fault.file in FILES
     for method, params in (
         ("conversation/read", {"conversation_id": batch.id}),
         ("conversation/list", {}),
         ("daemon/status", {}),
     ):
         _, error = try_call(batch.client, method, **params)
-        if error is not None and not (fault.call == "openat" and error.code == STORAGE):
+        if error is not None and not (reopens and error.code == STORAGE):
             batch.harms.append(f"{method} is refused with {error.code}: {error}")
-    if fault.call == "openat" and fault.file in FILES:
+    if reopens:
         # It opens the database itself, while all others have it open.
         _, error = try_call(batch.client, "daemon/check")
         if error is not None:
