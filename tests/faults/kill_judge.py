@@ -7,12 +7,15 @@ commands left their lines; it asks no code of the daemon what should have come.
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.faults.kill_house import MARK, Acknowledged, House
+from tests.faults.kill_after import Next, judge_next
+from tests.faults.kill_house import House
+from tests.faults.kill_model import MARK
+from tests.faults.kill_writers import Acknowledged
 
 Map = dict[str, Any]
 
@@ -71,13 +74,18 @@ def is_mirrored(connection: sqlite3.Connection) -> bool:
     return not behind
 
 
-def judge_end(house: House) -> Iterator[str]:
-    """Every promise that was not kept, once all daemons have ended and all was brought to rest."""
-    yield from house.model.faults
+def judge_end(house: House, nexts: Sequence[Next]) -> Iterator[str]:
+    """Every promise that was not kept, once all daemons have ended and all was brought to rest.
+
+    `nexts`: what was sent after the last kill, to every dialect.
+    """
+    for model in house.models:
+        yield from model.faults
     with open_database(house) as connection:
         for writer in house.writers:
             yield from writer.refusals
             yield from find_lost(connection, writer.acknowledged)
+        yield from find_lost(connection, [each.prompt for each in nexts])
         if connection.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
             yield "the database is damaged"
         if connection.execute("PRAGMA foreign_key_check").fetchall():
@@ -97,6 +105,7 @@ def judge_end(house: House) -> Iterator[str]:
         yield from judge_log(id, log, ends.get(id), compactions=jobs[(id,)])
         yield from judge_turns(id, log, effects, marks)
     yield from judge_counts(marks, effects)
+    yield from judge_next(nexts, house.models, logs)
     yield from judge_rollouts(house.world.ask_home / "data" / "rollouts", logs)
 
 

@@ -8,8 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trio
 
+from askd.providers.base import Dialect
+from tests.fakes.chat_answers import Status
+from tests.faults.kill_after import Next, judge_next
 from tests.faults.kill_judge import judge_counts, judge_log, judge_rollouts, judge_turns
+from tests.faults.kill_model import DIALECTS, Model
+from tests.faults.kill_writers import Acknowledged
 
 Log = list[dict[str, Any]]
 
@@ -130,3 +136,107 @@ def test_a_rollout_that_is_missing_or_doubled_is_seen(tmp_path: Path) -> None:
     for name in ("one.jsonl", "two.jsonl"):
         write_rollout(tmp_path / name, log)
     assert any("has another file" in each for each in judge_rollouts(tmp_path, {ID: log}))
+
+
+PATHS = {"openai-responses": "/responses", "anthropic": "/messages", "ollama": "/api/chat"}
+HEADERS = {"anthropic-version": "1", "editor-version": "1", "copilot-integration-id": "1"}
+
+
+def make_request(dialect: Dialect, *, has_call: bool = True, has_output: bool = True) -> Log:
+    """What a vendor is shown of two prompts, the first with a call."""
+    said = ["<<chat.1>> so", "<<after.1>> and now"]
+    if dialect == "openai-responses":
+        call = {"type": "function_call", "call_id": "k1", "name": "look", "arguments": "{}"}
+        output = {"type": "function_call_output", "call_id": "k1", "output": "seen"}
+        first, last = ({"type": "message", "role": "user", "content": each} for each in said)
+        return [first, *[call] * has_call, *[output] * has_output, last]
+    if dialect == "anthropic":
+        use = {"type": "tool_use", "id": "k1", "name": "look", "input": {}}
+        result = {"type": "tool_result", "tool_use_id": "k1", "content": "seen"}
+        asked, rest = ({"type": "text", "text": each} for each in said)
+        middle = [{"role": "assistant", "content": [use]}] * has_call
+        return [
+            {"role": "user", "content": [asked]},
+            *middle,
+            {"role": "user", "content": [*[result] * has_output, rest]},
+        ]
+    arguments: Any = {} if dialect == "ollama" else "{}"
+    function: Any = {"name": "look", "arguments": arguments}
+    call = {"id": "k1", "type": "function", "function": function}
+    output = {"role": "tool", "tool_call_id": "k1", "content": "seen"}
+    first, last = ({"role": "user", "content": each} for each in said)
+    asking = {"role": "assistant", "content": "", "tool_calls": [call]}
+    answer = {"role": "assistant", "content": "So."}
+    return [first, *[asking] * has_call, *[output] * has_output, answer, last]
+
+
+def ask(model: Model, messages: Log) -> object:
+    """Send a request to the server's own code; its answer."""
+    name = "input" if model.dialect == "openai-responses" else "messages"
+    body = json.dumps({"model": "fake", name: messages, "max_tokens": 9}).encode()
+    if name == "input":
+        body = json.dumps({"model": "fake", name: messages}).encode()
+    path = PATHS.get(model.dialect, "/chat/completions")
+
+    async def main() -> object:
+        return await model.answer_request("POST", path, HEADERS, body)
+
+    return trio.run(main)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_sound_request_is_answered_and_kept(dialect: Dialect) -> None:
+    model = Model(dialect)
+    assert not isinstance(ask(model, make_request(dialect)), Status)
+    assert (model.faults, model.seen) == ([], {"after.1": ["chat.1", "after.1"]})
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize(("has_call", "has_output"), [(True, False), (False, True)])
+def test_an_orphan_is_seen_in_every_dialect(
+    dialect: Dialect, has_call: bool, has_output: bool
+) -> None:
+    model = Model(dialect)
+    ask(model, make_request(dialect, has_call=has_call, has_output=has_output))
+    assert model.faults != []
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_prompts_doubled_or_out_of_order_are_seen(dialect: Dialect) -> None:
+    model = Model(dialect)
+    request = make_request(dialect)
+    ask(model, [*request, request[0]])
+    assert any("doubled or out of order" in each for each in model.faults)
+
+
+def make_after(log: Log) -> None:
+    """One more turn at the end of a log, after all kills."""
+    said = {"type": "user_message", "parts": [{"type": "text", "text": "<<after.1>> and now"}]}
+    bodies: list[dict[str, Any]] = [
+        {"type": "prompt_accepted", "turn_id": "t9", "key": "after.1", "items": [said]},
+        {"type": "turn_finished", "turn_id": "t9", "outcome": "completed"},
+    ]
+    for body in bodies:
+        log.append({"seq": len(log) + 1, "type": body["type"], "body": body})
+
+
+@pytest.mark.parametrize(
+    ("shown", "outcome", "said"),
+    [
+        (["tools.1", "after.1"], "completed", None),
+        (["after.1"], "completed", "was shown ['after.1'] of ['tools.1', 'after.1']"),
+        (None, "completed", "was never asked"),
+        (["tools.1", "after.1"], "failed", "its turn has these ends: ['failed']"),
+    ],
+)
+def test_what_the_next_request_lacks_is_seen(
+    shown: list[str] | None, outcome: str, said: str | None
+) -> None:
+    log = make_log()[:5]
+    make_after(log)
+    log[-1]["body"]["outcome"] = outcome
+    model = Model("anthropic")
+    model.seen = {} if shown is None else {"after.1": shown}
+    sent = Next("anthropic", Acknowledged("after.1", ID, "t9", 6))
+    found = list(judge_next([sent], [model], {ID: log}))
+    assert any(said in each for each in found) if said else found == []
