@@ -45,6 +45,17 @@ def test_codecs_are_imported_when_they_are_needed() -> None:
     assert done.stdout.strip() == "[]"
 
 
+def test_the_http_client_comes_without_its_command_line() -> None:
+    program = (
+        "import sys, askd.providers.http.transport;"
+        "print([name for name in ('httpx', 'rich', 'pygments', 'click') if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.strip() == "['httpx']"
+
+
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_dialect_lists_somewhere_and_any_answer_is_read(dialect: str) -> None:
     question = ask_listing(endpoint(dialect))
