@@ -11,6 +11,7 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class Command:
 
     Attributes:
         whole: `expected` is all that is to be said; else it is to be somewhere in it, once.
+        directory: where it works; None: where the bench does.
     """
 
     argv: Sequence[str]
@@ -35,6 +37,7 @@ class Command:
     expected: str | None = None
     before: Callable[[], None] | None = None
     whole: bool = True
+    directory: Path | None = None
 
     def is_said(self, output: bytes) -> bool:
         """Whether this output is what was expected."""
@@ -52,6 +55,7 @@ def run_once(command: Command) -> Run:
     process = subprocess.Popen(
         command.argv,
         env=dict(command.env),
+        cwd=command.directory,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -2,7 +2,8 @@
 
 Peers do more than `ask`: codex, claude and opencode load tools, rules and a sandbox, and codex and
 llm write what was said, as `ask` does. What the daemon works for a question is in no CPU figure
-of these pairs; the herd counts it.
+of these pairs; the herd counts it. A peer that does not give the answer in an untimed run is not
+measured, and the row says why; one that fails in a timed run makes the whole part void.
 """
 
 import os
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 
 from tests.bench.client import PASS
 from tests.bench.measure import Command, cpu, pair, read_cpu_s, wall
-from tests.bench.peers import KINDS, Peer, missing_row
+from tests.bench.peers import KINDS, Peer, make_ready, missing_row
 from tests.bench.provider import ANSWER_TEXT
 from tests.bench.rows import Row
 from tests.system.world import ASK, World
@@ -31,14 +32,14 @@ def measure_peers(world: World, rounds: int, peers: Mapping[str, Peer]) -> Itera
     ours = Command([ASK, "hi"], world.env, expected=ANSWER_TEXT)
     for kind in KINDS:
         name, target = f"`{kind.shown}` against `ask`, one question", f"≥ {kind.goal:.0f}× wall"
-        peer = peers.get(kind.name)
-        if peer is None:
-            yield missing_row(name, kind.name, target)
+        theirs = make_ready(peers.get(kind.name), world.home, world.env)
+        if isinstance(theirs, str):
+            yield missing_row(name, kind.name, target, theirs)
             continue
-        pairing = pair(peer.prepare(world.home, world.env), ours, rounds=rounds)
+        pairing = pair(theirs, ours, rounds=rounds)
         ratio, (low, high) = pairing.ratio(wall), pairing.spread(wall)
         yield Row(
-            f"{name} ({kind.name} {peer.version})",
+            f"{name} ({kind.name} {peers[kind.name].version})",
             f"{ratio:.1f}× wall ({low:.0f}–{high:.0f}), {pairing.ratio(cpu):.0f}× CPU",
             target,
             ratio >= kind.goal,
@@ -67,6 +68,7 @@ def run_herd(command: Command, *, daemon: int | None = None) -> Herd:
         subprocess.Popen(
             command.argv,
             env=dict(command.env),
+            cwd=command.directory,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -104,18 +106,17 @@ def measure_herds(world: World, rounds: int, peers: Mapping[str, Peer]) -> Itera
     for program, goal in HERD_GOALS.items():
         name, target = f"{HERD} `{program}` at once, against {HERD} `ask`", f"≥ {goal:.0f}× wall"
         work = f"CPU of a question: `ask` with its daemon, against `{program}`"
-        peer = peers.get(program)
-        if peer is None:
-            yield missing_row(name, program, target)
+        command = make_ready(peers.get(program), world.home, world.env)
+        if isinstance(command, str):
+            yield missing_row(name, program, target, command)
             if program == "llm":
-                yield missing_row(work, program, f"≤ 1/{CPU_SHARE}")
+                yield missing_row(work, program, f"≤ 1/{CPU_SHARE}", command)
             continue
-        command = peer.prepare(world.home, world.env)
         pairs = pair_herds(command, ours, world.daemon_pid(), rounds)
         ratios = [theirs.wall_s / herd.wall_s for theirs, herd in pairs]
         ratio = statistics.median(ratios)
         yield Row(
-            f"{name} ({program} {peer.version})",
+            f"{name} ({program} {peers[program].version})",
             f"{ratio:.1f}× wall ({min(ratios):.0f}–{max(ratios):.0f})",
             target,
             ratio >= goal,

@@ -7,6 +7,8 @@ measures them starts the bench where no other network is than loopback, so that 
 for its maker's servers:
 
     unshare -rn sh -c 'ip link set lo up && python -m tests.bench --peers DIR'
+
+Each works in a directory with nothing in it, and none reports on itself or looks for news.
 """
 
 import json
@@ -14,6 +16,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import venv
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -24,10 +27,20 @@ from tests.bench.provider import ANSWER_TEXT
 from tests.bench.rows import Row
 
 VERSION_LIMIT_S = 60.0
+UNKNOWN = "unknown"
+ABSENT = "is not there"
+SHOWN_CHARACTERS = 100
+"""Of what a peer says in place of the answer."""
+TRIAL_LIMIT_S = 180.0
+"""For a first run, which makes what the others find."""
 DEAD_PROXY = "http://127.0.0.1:9"
 """For all that is not loopback: a peer that looks for news of itself finds nobody at once."""
-PIP = {"llm": "llm", "sgpt": "shell-gpt"}
-"""Programs by the packages that bring them; each gets a virtual environment of its own."""
+API_KEY = "key-for-loopback"
+PIP = {"llm": ["llm"], "sgpt": ["shell-gpt", "click"]}
+"""Packages by the programs that they bring; each program gets a virtual environment of its own.
+
+`sgpt` imports click without saying that it needs it.
+"""
 NPM = {"codex": "@openai/codex", "claude": "@anthropic-ai/claude-code", "opencode": "opencode-ai"}
 
 
@@ -46,19 +59,25 @@ class Peer:
             env: holds `OPENAI_BASE_URL`, which ends in `/v1`.
         """
         own = home / self.kind.name
-        own.mkdir(exist_ok=True)
-        base_url = env["OPENAI_BASE_URL"]
-        words, more = self.kind.configure(own, base_url)
-        environ = {
-            "PATH": f"{Path(self.program).parent}:{env['PATH']}",
-            "LANG": "C.UTF-8",
-            "HOME": str(own),
-            "HTTPS_PROXY": DEAD_PROXY,
-            "NO_PROXY": "127.0.0.1,localhost",
-            "OPENAI_API_KEY": "key-for-loopback",
-            **more,
-        }
-        return Command([self.program, *words], environ, expected=ANSWER_TEXT, whole=False)
+        work = own / "work"
+        work.mkdir(parents=True, exist_ok=True)
+        words, more = self.kind.configure(own, env["OPENAI_BASE_URL"])
+        environ = make_environ(own, self.program) | more
+        return Command(
+            [self.program, *words], environ, expected=ANSWER_TEXT, whole=False, directory=work
+        )
+
+
+def make_environ(home: Path, program: str) -> dict[str, str]:
+    """What a peer finds about itself: a home, a key that nobody takes, and no way out."""
+    return {
+        "PATH": f"{Path(program).parent}:{os.environ['PATH']}",
+        "LANG": "C.UTF-8",
+        "HOME": str(home),
+        "HTTPS_PROXY": DEAD_PROXY,
+        "NO_PROXY": "127.0.0.1,localhost",
+        "OPENAI_API_KEY": API_KEY,
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +99,10 @@ class Kind:
 
 
 def configure_codex(home: Path, base_url: str) -> tuple[list[str], dict[str, str]]:
-    """It speaks Responses."""
+    """It speaks Responses; what it would fetch of plugins at each start stays away."""
     (home / "config.toml").write_text(
-        'model = "fake"\nmodel_provider = "bench"\ncheck_for_update_on_startup = false\n\n'
+        'model = "fake"\nmodel_provider = "bench"\ncheck_for_update_on_startup = false\n'
+        "analytics = { enabled = false }\nfeatures = { plugins = false }\n\n"
         f'[model_providers.bench]\nname = "bench"\nbase_url = "{base_url}"\n'
         'env_key = "OPENAI_API_KEY"\nwire_api = "responses"\n'
     )
@@ -93,7 +113,7 @@ def configure_claude(home: Path, base_url: str) -> tuple[list[str], dict[str, st
     """It speaks Messages, below an address without the version."""
     return ["-p", "hi"], {
         "ANTHROPIC_BASE_URL": base_url.removesuffix("/v1"),
-        "ANTHROPIC_API_KEY": "key-for-loopback",
+        "ANTHROPIC_API_KEY": API_KEY,
         "CLAUDE_CONFIG_DIR": str(home),
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     }
@@ -121,7 +141,7 @@ def configure_opencode(home: Path, base_url: str) -> tuple[list[str], dict[str, 
         "provider": {
             "bench": {
                 "npm": "@ai-sdk/openai-compatible",
-                "options": {"baseURL": base_url, "apiKey": "key-for-loopback"},
+                "options": {"baseURL": base_url, "apiKey": API_KEY},
                 "models": {"fake": {"name": "fake"}},
             }
         },
@@ -153,27 +173,66 @@ def find_peers(directory: Path | None) -> dict[str, Peer]:
 
 
 def read_version(program: str) -> str:
-    """The last word of the first line of what it says to `--version`, or the first with a digit."""
-    done = subprocess.run(
-        [program, "--version"], capture_output=True, text=True, timeout=VERSION_LIMIT_S, check=True
+    """The first word with a digit of what it says to `--version`, in a home that is thrown away."""
+    with tempfile.TemporaryDirectory() as home:
+        command = Command([program, "--version"], make_environ(Path(home), program))
+        try:
+            said = run_untimed(command, VERSION_LIMIT_S).stdout
+        except (OSError, subprocess.TimeoutExpired):
+            return UNKNOWN
+    return next((word for word in said.decode().split() if word[:1].isdigit()), UNKNOWN)
+
+
+def make_ready(peer: Peer | None, home: Path, env: Mapping[str, str]) -> Command | str:
+    """The command of a peer that gives the answer in an untimed run; else why it is not measured.
+
+    Args:
+        home: see `Peer.prepare`, as is `env`.
+    """
+    if peer is None:
+        return ABSENT
+    command = peer.prepare(home, env)
+    try:
+        done = run_untimed(command, TRIAL_LIMIT_S)
+    except OSError as error:
+        return f"{peer.version} does not start: {error.strerror}"
+    except subprocess.TimeoutExpired:
+        return f"{peer.version} does not end within {TRIAL_LIMIT_S:.0f} s"
+    if not done.returncode and command.is_said(done.stdout):
+        return command
+    said, complaint = (
+        text.decode(errors="replace").strip().rpartition("\n")[2][:SHOWN_CHARACTERS]
+        for text in (done.stdout, done.stderr)
     )
-    words = done.stdout.split()
-    return next((word for word in words if word[:1].isdigit()), " ".join(words) or "unknown")
+    return f"{peer.version} ends with {done.returncode}, says {said!r}, complains {complaint!r}"
 
 
-def missing_row(name: str, program: str, target: str) -> Row:
+def run_untimed(command: Command, limit_s: float) -> subprocess.CompletedProcess[bytes]:
+    """Run to the end, however it ends."""
+    return subprocess.run(
+        command.argv,
+        env=dict(command.env),
+        cwd=command.directory,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=limit_s,
+        check=False,
+    )
+
+
+def missing_row(name: str, program: str, target: str, reason: str = ABSENT) -> Row:
     """The row in place of one that would need a peer."""
-    return Row(name, f"not measured: {program} is not there", target, None)
+    return Row(name, f"not measured: {program} {reason}".replace("|", "/"), target, None)
 
 
 def install(directory: Path) -> None:
     """Install all of them below `directory`, or bring them up to date."""
     programs = directory / "bin"
     programs.mkdir(parents=True, exist_ok=True)
-    for program, package in PIP.items():
+    for program, needed in PIP.items():
         home = directory / program
         venv.create(home, with_pip=True)
-        subprocess.run([home / "bin" / "pip", "install", "--upgrade", package], check=True)
+        subprocess.run([home / "bin" / "pip", "install", "--upgrade", *needed], check=True)
         link(programs / program, home / "bin" / program)
     packages = directory / "npm"
     latest = [f"{package}@latest" for package in NPM.values()]
