@@ -18,7 +18,7 @@ from tests.faults.kill_house import House
 from tests.faults.kill_model import AFTER, DIALECTS, MARK, Model
 from tests.faults.kill_writers import TOOLS, Acknowledged, make_prompt, send, wait
 
-AT_ONCE = 4
+AT_ONCE = 16
 """So many conversations are gone on with at once."""
 HURT = (
     "SELECT DISTINCT conversation_id FROM events WHERE"

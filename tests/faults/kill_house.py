@@ -217,4 +217,6 @@ def open_house(directory: Path, shelved: int) -> Iterator[House]:
             each.env[KEY_NAME] = KEY
             write_config(each, CONFIG + configure(models))
         shelve(world.ask_home / "data", shelved)
-        yield stack.enter_context(closing(House(world, beside, models)))
+        house = stack.enter_context(closing(House(world, beside, models)))
+        house.start_beside()  # the first makes its database
+        yield house

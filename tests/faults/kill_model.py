@@ -86,8 +86,10 @@ class Model(ScriptedServer):
         seen = read_request(self.dialect, body)
         for each in find_faults(self.dialect, seen):
             self._blame(each)
-        said = self._choose(seen)
-        return [each for event in self._vendor.speak(said) for each in (event, Pause(PIECE_S))]
+        events = self._vendor.speak(self._choose(seen))
+        if any(who == AFTER for who, _ in read_marks(seen)):
+            return list(events)  # nobody is killed any more
+        return [each for event in events for each in (event, Pause(PIECE_S))]
 
     def _choose(self, seen: Sequence[Seen]) -> Said:
         texts = [each.text for each in seen if each.role == "user"]

@@ -35,12 +35,12 @@ CLAIM = (
 )
 CONTROL = "Prompts are acknowledged before their commit; it is killed right after it has done so."
 UNIT = "kills"
-CI = 40
+CI = 200
 FULL = 1000
 
 LIFE_S = 0.7
 """A random time is below it: a start, its recovery, and a few turns of each writer."""
-LIFE_STEPS = 1500
+LIFE_STEPS = 1200
 """About as many steps does trio's loop take in that time."""
 PASSES = {
     "before commit": 60,
