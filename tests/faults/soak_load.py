@@ -5,12 +5,15 @@ import random
 import signal
 import sys
 import threading
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import ask
-from tests.system.world import World
+from tests.system.pairs import CONFIG
+from tests.system.servers import write_config
+from tests.system.world import Running, World, open_world
 
 USUAL = (
     "ECHO:and so on",
@@ -36,6 +39,19 @@ with ask.connect() as client:
     for event in client.turn("SLOW:0.05"):
         print(event, flush=True)
 """
+
+
+@contextmanager
+def open_house(directory: Path, program: Sequence[str]) -> Iterator[tuple[World, Running]]:
+    """An empty home, a scripted server of models, and this daemon, which is ready."""
+    directory.mkdir(parents=True, exist_ok=True)
+    with open_world(directory) as world:
+        assert world.model is not None
+        write_config(world, CONFIG.format(base_url=world.model.base_url))
+        del world.env["OPENAI_API_KEY"], world.env["OPENAI_BASE_URL"]
+        daemon = world.start(command=program)
+        daemon.wait_for("Ready", where="err")
+        yield world, daemon
 
 
 @dataclass
@@ -82,20 +98,21 @@ class Load:
         dice = random.Random(f"{self.seed} {name}")
         try:
             with ask.connect(self.world.env) as client:
-                while (number := self.take()) is not None:
-                    self._turn(client, name, number, dice)
+                for own in itertools.count():
+                    if (number := self.take()) is None:
+                        break
+                    self._turn(client, f"{name}-{own // TALK_TURNS}", number, dice)
         except ask.NoDaemon as error:
             if not self.leaving.is_set():
                 self.troubles.append(f"{name}: {error!r}")
         except BaseException as error:
             self.troubles.append(f"{name}: {error!r}")
 
-    def _turn(self, client: ask.Client, name: str, number: int, dice: random.Random) -> None:
+    def _turn(self, client: ask.Client, talk: str, number: int, dice: random.Random) -> None:
         key = f"{self.seed}-{number}"
         usual = dice.random() >= FAULTS_SHARE
         prompt = dice.choice(USUAL if usual else FAULTS)
         stopped = dice.random() < INTERRUPTED_SHARE
-        talk = f"{name}-{number // TALK_TURNS}"
         with suppress(ask.TurnFailed):
             turn = client.turn(
                 "HOLD:3" if stopped else prompt,
