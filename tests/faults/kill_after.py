@@ -29,7 +29,6 @@ HURT = (
 CALLED = (
     "SELECT DISTINCT conversation_id FROM events WHERE"
     " type = 'item_added' AND json_extract(body, '$.item.type') = 'tool_output'"
-    " ORDER BY conversation_id"
 )
 
 
@@ -44,8 +43,8 @@ class Next:
 def list_hurt(connection: sqlite3.Connection) -> tuple[list[str], list[str]]:
     """The conversations whose turns kills have met; and others, whose model has called tools."""
     hurt = [id for (id,) in connection.execute(HURT)]
-    called = [id for (id,) in connection.execute(CALLED) if id not in set(hurt)]
-    return hurt, called
+    called = [id for (id,) in connection.execute(CALLED)]
+    return hurt, sorted({*called} - {*hurt})
 
 
 def go_on(house: House, ids: Sequence[str]) -> list[Next]:
