@@ -24,7 +24,8 @@ POLL_S = 0.02
 DAEMON = "askd"
 HASTY = "tests.faults.syscalls_hasty"
 FILES = {"database": "ask.db", "log": "ask.db-wal"}
-ANY = "any file"
+ANY = "file, whichever"
+FOLDER = "folder of rollouts"
 NAMED = {"rename": "?rename,?renameat,?renameat2", "unlink": "?unlink,?unlinkat"}
 """Calls that have another name on another machine."""
 
@@ -107,7 +108,7 @@ class House:
             if time.monotonic() > until:
                 raise RuntimeError("The conversation has no rollout.")
             time.sleep(POLL_S)
-        return found[0].parent if file == "folder of rollouts" else found[0]
+        return found[0].parent if file == FOLDER else found[0]
 
     def find_rollouts(self, conversation_id: str, suffix: str = "") -> list[Path]:
         """The files of a conversation; with the suffix ".partial" its drafts."""

@@ -15,6 +15,7 @@ from tests.faults.syscalls_house import (
     ANY,
     DAEMON,
     FILES,
+    FOLDER,
     HASTY,
     POLL_S,
     Fault,
@@ -45,8 +46,8 @@ CALLS = (
     ("log", "openat"),
     ("rollout", "openat"),
     ("rollout", "write"),
-    ("folder of rollouts", "openat"),
-    ("folder of rollouts", "fsync"),
+    (FOLDER, "openat"),
+    (FOLDER, "fsync"),
     (ANY, "rename"),
     (ANY, "unlink"),
     ("notes of the daemon", "write"),
@@ -64,6 +65,8 @@ MIRROR_S = 10.0
 """Rollouts follow a moment later, and a start looks through all of them."""
 HARMS = 3
 """The control ends when it has shown so many."""
+FOLLOW_S = 1.0
+"""Rollouts come and go a moment after the answer: a call that is made for it has come by then."""
 TRIES = 3
 """A call that has not come in this much work does not come."""
 
@@ -115,6 +118,13 @@ class Batch:
         odd = [text for text in self.refused if text in there]
         if odd:
             self.harms.append(f"{when}, {len(odd)} refused writes are there: {odd[0]}")
+
+    def await_rollout(self, id: str, *, there: bool) -> None:
+        """Wait for a rollout to come or to go; not for long, a fault may keep it from that."""
+        until = time.monotonic() + FOLLOW_S
+        while bool(self.house.find_rollouts(id, "*")) is not there and time.monotonic() < until:
+            time.sleep(POLL_S)
+        time.sleep(POLL_S)  # what is done behind it, such as the sync of its folder
 
     def check_rollouts(self) -> None:
         """Some time after a start the rollouts are what they should be."""
@@ -261,11 +271,16 @@ def _work(batch: Batch, fault: Fault, *, is_hopeless: bool) -> None:
     if is_hopeless and any(stored):
         batch.harms.append(f"{sum(stored)} writes were answered that cannot be stored")
     created, error = try_call(batch.client, "conversation/create")
+    follows = fault.file in {FOLDER, ANY}
     if error is None:
+        if follows:
+            batch.await_rollout(created["id"], there=True)
         # A deletion empties the log into the database at once.
         _, error = try_call(batch.client, "conversation/delete", conversation_id=created["id"])
         if error is None:
             batch.deleted.append(created["id"])
+            if follows:
+                batch.await_rollout(created["id"], there=False)
     if error is not None and error.code != STORAGE:
         batch.harms.append(f"a deletion is refused with {error.code}: {error}")
     # Of a running conversation, and of the database: which may have to be opened for it.
