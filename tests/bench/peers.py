@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import venv
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,19 +52,23 @@ class Peer:
     program: str
     version: str
 
-    def prepare(self, home: Path, env: Mapping[str, str]) -> Command:
+    def prepare(self, home: Path, env: Mapping[str, str], more: Sequence[str] = ()) -> Command:
         """A command that asks the bench's provider for its answer; its home is made below `home`.
 
         Args:
             env: holds `OPENAI_BASE_URL`, which ends in `/v1`.
+            more: words that come before the others.
         """
         own = home / self.kind.name
         work = own / "work"
         work.mkdir(parents=True, exist_ok=True)
-        words, more = self.kind.configure(own, env["OPENAI_BASE_URL"])
-        environ = make_environ(own, self.program) | more
+        words, needed = self.kind.configure(own, env["OPENAI_BASE_URL"])
         return Command(
-            [self.program, *words], environ, expected=ANSWER_TEXT, whole=False, directory=work
+            [self.program, *more, *words],
+            make_environ(own, self.program) | needed,
+            expected=ANSWER_TEXT,
+            whole=False,
+            directory=work,
         )
 
 
@@ -183,15 +187,17 @@ def read_version(program: str) -> str:
     return next((word for word in said.decode().split() if word[:1].isdigit()), UNKNOWN)
 
 
-def make_ready(peer: Peer | None, home: Path, env: Mapping[str, str]) -> Command | str:
+def make_ready(
+    peer: Peer | None, home: Path, env: Mapping[str, str], more: Sequence[str] = ()
+) -> Command | str:
     """The command of a peer that gives the answer in an untimed run; else why it is not measured.
 
     Args:
-        home: see `Peer.prepare`, as is `env`.
+        home: see `Peer.prepare`, and the others too.
     """
     if peer is None:
         return ABSENT
-    command = peer.prepare(home, env)
+    command = peer.prepare(home, env, more)
     try:
         done = run_untimed(command, TRIAL_LIMIT_S)
     except OSError as error:

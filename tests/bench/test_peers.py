@@ -127,9 +127,9 @@ def test_a_peer_that_cannot_start_or_end_is_not_measured(
 
 def test_a_peer_with_the_answer_is_ready(tmp_path: Path) -> None:
     install(tmp_path, "codex", says=ANSWER_TEXT)
-    command = make_ready(find_peers(tmp_path)["codex"], tmp_path, ENV)
+    command = make_ready(find_peers(tmp_path)["codex"], tmp_path, ENV, ["-n"])
     assert isinstance(command, Command)
-    assert command.argv[1] == "exec"
+    assert command.argv[1:3] == ["-n", "exec"]
 
 
 def test_an_answer_may_stand_among_other_words_but_only_once(tmp_path: Path) -> None:
