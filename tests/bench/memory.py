@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from ask.connection import Client
 from tests.bench.measure import resident_bytes
-from tests.bench.peers import Peer, missing_row
+from tests.bench.peers import Peer, make_ready, missing_row
 from tests.bench.rows import Row
 from tests.system.world import World
 
@@ -69,8 +69,10 @@ def measure_memory(world: World, llm: Peer | None) -> Iterator[Row]:
 def measure_attached(world: World, llm: Peer | None) -> Iterator[Row]:
     """A hundred attached terminals and their daemon, against as many `llm chat`."""
     name = f"{LLM_CHATS} attached terminals with the daemon, against {LLM_CHATS} `llm chat`"
-    if llm is None:
-        yield missing_row(name, "llm", "≤ 1/20")
+    # One question before: of chats that start at once with no log, each would make its tables.
+    ready = make_ready(llm, world.home, world.env)
+    if isinstance(ready, str):
+        yield missing_row(name, "llm", "≤ 1/20", ready)
         return
     world.ok("-s", "watched", "seen")
     watchers = [world.start("attach", "watched", "--no-input") for _ in range(LLM_CHATS)]
@@ -80,9 +82,8 @@ def measure_attached(world: World, llm: Peer | None) -> Iterator[Row]:
     for watcher in watchers:
         watcher.process.terminate()
         watcher.finish()
-    env = llm.prepare(world.home, world.env).env
     chats = [
-        world.start("chat", "-m", "fake", "--key", "k", command=(llm.program,), env=env,
+        world.start("chat", "-m", "fake", "--key", "k", command=(ready.argv[0],), env=ready.env,
                     stdin=subprocess.PIPE)
         for _ in range(SAMPLED_CHATS)
     ]  # fmt: skip
