@@ -223,6 +223,7 @@ class Application:
             reader=self._reader,
             means=means,
             encode=wire.encode_published,
+            later=trio.lowlevel.current_trio_token().run_sync_soon,
         )
         self._scrubs = Scrubs(
             self._sessions,

@@ -86,7 +86,8 @@ async def wait_turn(plan: Plan, number: int, began: float) -> None:
 
 async def publish_by_house(plan: Plan, streams: Sequence[trio.SocketStream]) -> None:
     """The daemon's own parts, from the conversation to the sockets."""
-    session = LiveSession(ID, log=cast("Log", None), hub=Hub(encode_published))  # nothing is stored
+    hub = Hub(encode_published, later=trio.lowlevel.current_trio_token().run_sync_soon)
+    session = LiveSession(ID, log=cast("Log", None), hub=hub)  # nothing is stored
     peers = [Peer() for _ in streams]
     async with trio.open_nursery() as nursery:
         for peer, stream in zip(peers, streams, strict=True):
@@ -95,9 +96,11 @@ async def publish_by_house(plan: Plan, streams: Sequence[trio.SocketStream]) -> 
         began = trio.current_time()
         for number in range(plan.messages):
             await wait_turn(plan, number, began)
-            session.hub.publish(make_delta(number, stamped=plan.gap_ms > 0))
+            hub.publish(make_delta(number, stamped=plan.gap_ms > 0))
             if not plan.gap_ms and number % ROUND == ROUND - 1:
+                hub.flush()
                 await wait_written(peers)
+        hub.flush()
         for peer in peers[plan.stalled :]:
             peer.outbox.finish()
         if plan.stalled:

@@ -124,46 +124,41 @@ def open_sockets() -> tuple[trio.SocketStream, trio.SocketStream]:
     return trio.SocketStream(ours), trio.SocketStream(theirs)
 
 
-async def test_a_lone_delta_goes_straight_into_the_socket() -> None:
+async def test_while_the_writer_waits_all_goes_straight_into_the_socket() -> None:
     box = Outbox()
     ours, theirs = open_sockets()
+    written: list[str] = []
     async with ours, theirs, trio.open_nursery() as nursery:
         nursery.start_soon(box.write_all, ours)
         await trio.testing.wait_all_tasks_blocked()
         assert box.offer(b"delta", source="a", droppable=True)
-        # No checkpoint until here, so that no task can have written it.
-        assert read_now(theirs) == b"delta"
-        box.finish()
-
-
-async def test_what_follows_at_once_is_joined_behind_it(
-    autojump_clock: trio.testing.MockClock,
-) -> None:
-    box = Outbox()
-    ours, theirs = open_sockets()
-    async with ours, theirs, trio.open_nursery() as nursery:
-        nursery.start_soon(box.write_all, ours)
-        await trio.testing.wait_all_tasks_blocked()
-        for word in (b"1", b"2", b"3"):
-            assert box.offer(word, source="a", droppable=True)
-        assert read_now(theirs) == b"1"
-        assert await theirs.receive_some() == b"23"
-        await trio.sleep(outbox.QUIET_S)
-        assert box.offer(b"4", source="a", droppable=True)
-        assert read_now(theirs) == b"4"
-        box.finish()
-
-
-async def test_answers_and_events_are_left_to_the_writer() -> None:
-    box = Outbox()
-    ours, theirs = open_sockets()
-    async with ours, theirs, trio.open_nursery() as nursery:
-        nursery.start_soon(box.write_all, ours)
-        await trio.testing.wait_all_tasks_blocked()
         assert box.offer(b"event", source="a", droppable=False)
-        assert read_now(theirs) == b""
-        assert await theirs.receive_some() == b"event"
+        box.post(b"answer", on_sent=lambda: written.append("answer"))
+        # No checkpoint until here, so that no task can have written it.
+        assert read_now(theirs) == b"deltaeventanswer"
+        assert written == ["answer"]
         box.finish()
+
+
+async def test_nothing_overtakes_what_waits() -> None:
+    box = Outbox()
+    ours, theirs = open_sockets()
+    full = b"x" * NOTIFICATIONS_LIMIT_BYTES
+    written: list[str] = []
+    async with ours, theirs, trio.open_nursery() as nursery:
+        nursery.start_soon(box.write_all, ours)
+        await trio.testing.wait_all_tasks_blocked()
+        box.post(full, on_sent=lambda: written.append("full"))
+        await trio.testing.wait_all_tasks_blocked()
+        assert written == []
+        received = await theirs.receive_some()  # there is room again, and the writer is at it
+        box.post(b"answer", on_sent=lambda: written.append("answer"))
+        assert box.offer(b"event", source="a", droppable=False)
+        box.finish()
+        while len(received) < len(full) + len(b"answerevent"):
+            received += await theirs.receive_some()
+    assert received == full + b"answerevent"
+    assert written == ["full", "answer"]
 
 
 async def test_the_rest_of_a_delta_that_went_in_half_is_never_dropped() -> None:

@@ -1,7 +1,22 @@
 """What is published reaches everyone who watches, encoded once."""
 
+from collections.abc import Callable
+
+import trio
+import trio.testing
+
 from askd.core.events import Event, Renamed
-from askd.sessions.hub import Attached, Client, Delta, Hub, Progress, Published, TurnUnsaved
+from askd.sessions import hub as hub_module
+from askd.sessions.hub import (
+    GATHERED_LIMIT_BYTES,
+    Attached,
+    Client,
+    Delta,
+    Hub,
+    Progress,
+    Published,
+    TurnUnsaved,
+)
 
 EVENT = Event("c", 1, 5.0, Renamed("x"))
 DELTA = Delta(conversation_id="c", turn_id="t", item_id="t.1", kind="text", offset=0, text="hi")
@@ -168,3 +183,112 @@ def test_one_that_leaves_when_told_leaves_nobody_with_old_news() -> None:
     hub.subscribe(last, client=Client(program="last", hears=True))
     hub.tell_attached("c")
     assert last.frames == [(b"last", True)]
+
+
+def spell(value: Published) -> bytes:
+    """An encoder that keeps the text of a delta."""
+    return value.text.encode() if isinstance(value, Delta) else type(value).__name__.encode()
+
+
+class Burst:
+    """A hub that gathers, the one who watches it, and what is to be called later."""
+
+    def __init__(self) -> None:
+        self.calls: list[Callable[[], None]] = []
+        self.hub = Hub(spell, later=self.calls.append)
+        self.one = Recorder()
+        self.hub.subscribe(self.one)
+
+    def say(self, *texts: str) -> None:
+        for text in texts:
+            self.hub.publish(
+                Delta(
+                    conversation_id="c",
+                    turn_id="t",
+                    item_id="t.1",
+                    kind="text",
+                    offset=0,
+                    text=text,
+                )
+            )
+
+    def run_calls(self) -> None:
+        while self.calls:
+            self.calls.pop(0)()
+
+    @property
+    def heard(self) -> list[bytes]:
+        return [frame for frame, _ in self.one.frames]
+
+
+async def test_a_lone_delta_goes_at_once_and_those_that_follow_go_together(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    burst = Burst()
+    burst.say("1", "2", "3", "4")
+    assert burst.heard == [b"1"]
+    assert len(burst.calls) == 1
+    burst.run_calls()
+    assert burst.one.frames == [(b"1", True), (b"234", True)]
+    burst.say("5")
+    assert burst.heard == [b"1", b"234"]
+    burst.run_calls()
+    await trio.sleep(hub_module.QUIET_S)
+    burst.say("6")
+    assert burst.heard == [b"1", b"234", b"5", b"6"]
+    assert burst.calls == []
+
+
+async def test_whatever_else_is_published_comes_behind_what_was_gathered(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    burst = Burst()
+    for value in (EVENT, PROGRESS, UNSAVED):
+        burst.say("a", "b")
+        burst.hub.publish(value)
+    burst.run_calls()
+    assert burst.heard == [b"a", b"b", b"Event", b"ab", b"Progress", b"ab", b"TurnUnsaved"]
+
+
+async def test_who_comes_later_hears_nothing_of_what_was_gathered_before(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    burst, late = Burst(), Recorder()
+    burst.say("a", "b")
+    burst.hub.subscribe(late)
+    burst.say("c")
+    burst.run_calls()
+    assert burst.heard == [b"a", b"b", b"c"]
+    assert late.frames == [(b"c", True)]
+
+
+async def test_who_has_left_is_offered_nothing_that_was_gathered(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    burst = Burst()
+    burst.say("a", "b")
+    burst.hub.break_off()
+    burst.run_calls()
+    assert burst.heard == [b"a", b"over"]
+
+
+async def test_no_more_is_gathered_than_an_outbox_writes_at_once(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    burst = Burst()
+    half = "x" * (GATHERED_LIMIT_BYTES // 2)
+    burst.say("a", half, half)
+    assert [len(frame) for frame in burst.heard] == [1, GATHERED_LIMIT_BYTES]
+    burst.run_calls()
+    assert len(burst.heard) == 2
+
+
+async def test_what_is_gathered_goes_out_when_the_tasks_have_run(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    burst = Burst()
+    burst.hub = Hub(spell, later=trio.lowlevel.current_trio_token().run_sync_soon)
+    burst.hub.subscribe(burst.one)
+    burst.say("a", "b", "c")
+    await trio.testing.wait_all_tasks_blocked()
+    assert burst.heard == [b"a", b"bc"]

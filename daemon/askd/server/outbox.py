@@ -3,14 +3,13 @@
 Answers are always taken, since the requests in flight are counted elsewhere.
 What a subscription offers is taken while there is room; without room the
 subscription copes (see `peer`). One task writes; while it has nothing to write,
-a lone delta goes straight into the socket, as far as that takes it without a wait.
+a frame goes straight into the socket, as far as that takes it without a wait.
 """
 
-import math
 import os
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import trio
 
@@ -20,13 +19,9 @@ NOTIFICATIONS_LIMIT_BYTES = 1024 * 1024
 WRITE_BYTES = 64 * 1024
 """Joined and written at once; what is slower than this in `WRITE_LIMIT_S` is stuck."""
 WRITE_LIMIT_S = 10.0
-QUIET_S = 0.002
-"""After so long without a write a delta goes straight into the socket. What comes sooner is
-queued, to be joined and written at once: in a burst a write costs more than a task's turn."""
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(NamedTuple):
     """A frame in the queue; `source` is the subscription that offered it, if one did."""
 
     frame: bytes
@@ -45,14 +40,23 @@ class Outbox:
         self._wake = trio.Event()
         self._finishing = False
         self._idle: trio.SocketStream | None = None  # the stream while its writer waits
-        self._written_at = -math.inf
 
     def post(self, frame: bytes, *, on_sent: Callable[[], None] | None = None) -> None:
-        """Queue a frame that must be written; `on_sent` is called when it has been."""
-        self._add(Waiting(frame, on_sent=on_sent))
+        """Take a frame that must be written; `on_sent` is called when it has been."""
+        rest = self._write_now(frame)
+        if rest is not None:
+            self._add(Waiting(rest, on_sent=on_sent))
+        elif on_sent is not None:
+            on_sent()
 
     def offer(self, frame: bytes, *, source: object, droppable: bool) -> bool:
-        """Queue a subscription's frame; False: there is no room."""
+        """Take a subscription's frame; False: there is no room."""
+        rest = self._write_now(frame)
+        if rest is None:
+            return True
+        if rest is not frame:  # it must follow, whatever else is left out
+            self._add(Waiting(rest, source))
+            return True
         room = NOTIFICATIONS_LIMIT_BYTES - self._notification_bytes
         # One frame always fits: a single event may be as large as the limit.
         if self._notifications and (
@@ -96,35 +100,27 @@ class Outbox:
             for start in range(0, len(content), WRITE_BYTES):
                 with trio.fail_after(WRITE_LIMIT_S):
                     await stream.send_all(content[start : start + WRITE_BYTES])
-            self._written_at = trio.current_time()
             for each in batch:
                 if each.on_sent is not None:
                     each.on_sent()
 
     def _add(self, waiting: Waiting) -> None:
-        if self._idle is not None and waiting.droppable and not self._queue:
-            written = self._write_now(self._idle, waiting.frame)
-            if written == len(waiting.frame):
-                return
-            if written:  # the rest of a frame must follow, whatever else is left out
-                waiting = Waiting(waiting.frame[written:], waiting.source)
         self._queue.append(waiting)
         if waiting.source is not None:
             self._notifications += 1
             self._notification_bytes += len(waiting.frame)
         self._wake.set()
 
-    def _write_now(self, stream: trio.SocketStream, frame: bytes) -> int:
-        """Write what the socket takes without a wait, if it was quiet before."""
-        now = trio.current_time()
-        if now - self._written_at < QUIET_S:
-            return 0
-        self._written_at = now
+    def _write_now(self, frame: bytes) -> bytes | None:
+        """Write what the socket takes without a wait; what is left of it, None: nothing."""
+        if self._idle is None or self._queue:
+            return frame
         try:
             # Asked for each time: a descriptor that was closed may be another file's by now.
-            return os.write(stream.socket.fileno(), frame)
+            written = os.write(self._idle.socket.fileno(), frame)
         except OSError:
-            return 0  # it is full, or broken: the writer's task finds out
+            return frame  # it is full, or broken: the writer's task finds out
+        return frame[written:] if written < len(frame) else None
 
     def _take(self) -> list[Waiting]:
         batch: list[Waiting] = []

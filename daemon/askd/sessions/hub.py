@@ -1,19 +1,32 @@
 """The hub: hands what happens in one conversation to everyone who watches it.
 
-Each published value is encoded once, however many watch. The hub never waits:
-a subscriber takes a frame or copes with having no room for it; one that raises
-is dropped and does not disturb the others.
+Each published value is encoded once, however many watch. Deltas that follow each
+other at once are gathered and offered together, before anything else is. The hub
+never waits: a subscriber takes a frame or copes with having no room for it; one
+that raises is dropped and does not disturb the others.
 """
 
 import logging
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
+
+import trio
 
 from askd.core.events import Event
 from askd.core.outcome import Outcome
 
 log = logging.getLogger(__name__)
+
+QUIET_S = 0.002
+"""After so long without an offer a delta is offered at once. One that comes sooner waits for those
+that come with it, until the tasks that can run have run: in a burst each offer costs a write."""
+GATHERED_LIMIT_BYTES = 64 * 1024
+"""What is gathered at the most: as much as an outbox writes at once."""
+
+Later = Callable[[Callable[[], None]], object]
+"""Has something called when the tasks that can run have run: a trio token's `run_sync_soon`."""
 
 TextKind = Literal["text", "reasoning", "arguments"]
 
@@ -97,7 +110,10 @@ class Subscriber(Protocol):
     """Whoever watches a conversation."""
 
     def offer(self, frame: bytes, *, droppable: bool) -> None:
-        """Take an encoded value; one that is droppable may be left out. Never waits."""
+        """Take an encoded value, or several deltas in a row; what is droppable may be left out.
+
+        Never waits.
+        """
         ...
 
     def break_off(self) -> None:
@@ -106,10 +122,14 @@ class Subscriber(Protocol):
 
 
 class Hub:
-    """The subscribers of one conversation."""
+    """The subscribers of one conversation. `later` None: nothing is gathered."""
 
-    def __init__(self, encode: Callable[[Published], bytes]) -> None:
+    def __init__(self, encode: Callable[[Published], bytes], *, later: Later | None = None) -> None:
         self._encode = encode
+        self._later = later
+        self._gathered: list[bytes] = []
+        self._gathered_bytes = 0
+        self._spoke_at = -math.inf
         self._subscribers: dict[Subscriber, bool] = {}
         self._clients: dict[Subscriber, Client] = {}
         self._told: tuple[Client, ...] = ()
@@ -123,6 +143,7 @@ class Hub:
             interactive: a person is there who could answer a question.
             client: who it is; None: a part of the daemon, which nobody calls attached.
         """
+        self.flush()  # what was said before is not for whoever comes now
         self._subscribers[subscriber] = interactive
         if client is not None:
             self._clients[subscriber] = replace(client, interactive=interactive)
@@ -158,9 +179,19 @@ class Hub:
         if not self._subscribers:
             return
         frame = self._encode(value)
-        droppable = isinstance(value, Delta | Progress)
-        for subscriber in list(self._subscribers):
-            self._offer(subscriber, frame, droppable=droppable)
+        if isinstance(value, Delta) and self._gather(frame):
+            return
+        self.flush()
+        self._offer_all(frame, droppable=isinstance(value, Delta | Progress))
+
+    def flush(self) -> None:
+        """Offer what is gathered now. Raises nothing."""
+        if not self._gathered:
+            return
+        frame = b"".join(self._gathered)
+        self._gathered.clear()
+        self._gathered_bytes = 0
+        self._offer_all(frame, droppable=True)
 
     def tell_attached(self, conversation_id: str) -> None:
         """Tell those who want to hear it who is there, if that is not what was told last."""
@@ -168,6 +199,7 @@ class Hub:
         if clients == self._told:
             return
         self._told = clients
+        self.flush()
         hearing = [each for each, client in self._clients.items() if client.hears]
         if not hearing:
             return
@@ -176,6 +208,26 @@ class Hub:
             if self._told is not clients:
                 return  # one had no room and left: who is there since then has been told
             self._offer(subscriber, frame, droppable=True)
+
+    def _gather(self, frame: bytes) -> bool:
+        """Keep a delta for later; False: nothing came just before it, so that it may go now."""
+        if self._later is None:
+            return False
+        if not self._gathered:
+            if trio.current_time() - self._spoke_at >= QUIET_S:
+                return False
+            self._later(self.flush)
+        self._gathered.append(frame)
+        self._gathered_bytes += len(frame)
+        if self._gathered_bytes >= GATHERED_LIMIT_BYTES:
+            self.flush()
+        return True
+
+    def _offer_all(self, frame: bytes, *, droppable: bool) -> None:
+        for subscriber in list(self._subscribers):
+            self._offer(subscriber, frame, droppable=droppable)
+        if self._later is not None:
+            self._spoke_at = trio.current_time()  # to a thousand it takes longer than `QUIET_S`
 
     def _offer(self, subscriber: Subscriber, frame: bytes, *, droppable: bool) -> None:
         try:
