@@ -11,7 +11,8 @@ import statistics
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -20,46 +21,57 @@ import ask
 from tests.faults.soak_load import open_house
 from tests.system.world import LIMIT_S, Running, World
 
-SHORT = "SLOW:0.03"
-"""An answer of 0.6 s: far less than a daemon that drains has patience for."""
+SHORT = "SLOW:0.06"
+"""An answer of 1.2 s: longer than it takes to tell, and far shorter than a daemon has patience."""
 ENDLESS = "HOLD:3"
 """An answer that never ends: the daemon would wait for all its patience, but for a second word."""
 PAUSE_MAX_S = 0.3
 """Until the daemon is told, and until it is told again: at most."""
 DRAIN_LIMIT_S = 20.0
-HURRIED_S, BUSY_S = 1.0, 4.0
-"""From the second word to the end; and what a machine with much else to do may add."""
+HURRIED_S, HURRIED_LIMIT_S = 1.0, 10.0
+"""From the second word to the end, where the machine has time; and where it has next to none. One
+that went on waiting would take all of `DRAIN_LIMIT_S`: there is an answer that never ends."""
+HOMES = 2
+"""Of each kind of end, at a time: what they do is mostly waiting."""
 KNOWN_LIMIT_S = 30.0
 """The next daemon may have to run what was left to it, or to repeat it."""
 
 
 @dataclass
 class Ends:
-    """What came of many ends.
+    """What came of many ends of one kind.
 
     Attributes:
-        drained_s: how long each took that was told of once.
-        hurried_s: how long those took, from the second word on.
+        took_s: how long each took, from the last time that the daemon was told.
         accepted: how many turns were accepted around them.
         outcomes: how many of these ended how.
         harms: a sentence for each turn that was lost, doubled or cut, and each end too late.
     """
 
-    drained_s: list[float] = field(default_factory=list)
-    hurried_s: list[float] = field(default_factory=list)
+    took_s: list[float] = field(default_factory=list)
     accepted: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
     harms: list[str] = field(default_factory=list)
 
-    def describe(self) -> dict[str, str]:
-        """The figures."""
+    @classmethod
+    def join(cls, parts: Iterable["Ends"]) -> "Ends":
+        """Those of several homes."""
+        whole = cls()
+        for part in parts:
+            whole.took_s += part.took_s
+            whole.accepted += part.accepted
+            whole.outcomes += part.outcomes
+            whole.harms += part.harms
+        return whole
+
+    def describe(self) -> str:
+        """The figures, in one line."""
         outcomes = ", ".join(f"{count:,} {what}" for what, count in sorted(self.outcomes.items()))
-        return {
-            "ends in the middle, told once": _describe_times(self.drained_s),
-            "ends in the middle, told twice, from the second on": _describe_times(self.hurried_s)
-            + f", {sum(each <= HURRIED_S for each in self.hurried_s)} within {HURRIED_S:.0f} s",
-            "turns accepted around these ends": f"{self.accepted:,}: {outcomes}",
-        }
+        usual_s, longest_s = statistics.median(self.took_s), max(self.took_s)
+        return (
+            f"{len(self.took_s)}, {usual_s:.2f} s usually, {longest_s:.2f} s at most; "
+            f"{self.accepted:,} turns accepted: {outcomes}"
+        )
 
 
 @dataclass(frozen=True)
@@ -74,26 +86,39 @@ class _Accepted:
 class _Herd:
     """The clients around one end; each follows its turn into the next daemon."""
 
-    def __init__(self, world: World, name: str, *, is_hurried: bool) -> None:
+    def __init__(self, world: World, name: str) -> None:
         self.world = world
         self.name = name
         self.accepted: list[_Accepted] = []
         self.troubles: list[str] = []
+        self.speaking = threading.Event()
         self.over = threading.Event()
-        first = ENDLESS if is_hurried else SHORT
-        self._threads = [
-            threading.Thread(target=self._work, args=(talk, what))
-            for talk, what in (
-                ("alone", partial(self._follow, prompt=first, must_complete=not is_hurried)),
-                ("shared", partial(self._follow, prompt=SHORT, must_complete=not is_hurried)),
-                ("shared", partial(self._follow, prompt=SHORT, must_complete=not is_hurried)),
-                ("left", self._leave),
-                ("storm", self._storm),
-            )
-        ]
-        self.size = len(self._threads)
-        for thread in self._threads:
+        self._threads: list[threading.Thread] = []
+
+    def start(self, *, is_hurried: bool) -> None:
+        """Return when all have been accepted, and a model speaks to the last."""
+        must_complete = not is_hurried
+        follow = partial(self._follow, prompt=SHORT, must_complete=must_complete)
+        self._begin(("shared", follow), ("shared", follow), ("left", self._leave))
+        self._begin(("storm", self._storm))
+        prompt = ENDLESS if is_hurried else SHORT
+        self._begin(("alone", partial(follow, prompt=prompt, speaking=self.speaking)))
+        self._wait(self.speaking.is_set)
+
+    def _begin(self, *plan: tuple[str, Callable[[ask.Client, str], None]]) -> None:
+        """Start these, and wait until each of them has been accepted."""
+        wanted = len(self._threads) + len(plan)
+        begun = [threading.Thread(target=self._work, args=each) for each in plan]
+        self._threads += begun
+        for thread in begun:
             thread.start()
+        self._wait(lambda: len(self.accepted) >= wanted)
+
+    def _wait(self, condition: Callable[[], bool]) -> None:
+        until = time.monotonic() + LIMIT_S
+        while not condition() and not self.troubles:
+            assert time.monotonic() < until, "the prompts were never accepted"
+            time.sleep(0.005)
 
     def finish(self) -> None:
         """Wait until each has read what it asked for."""
@@ -110,10 +135,20 @@ class _Herd:
         except BaseException as error:
             self.troubles.append(f"{self.name}, {talk}: {error!r}")
 
-    def _follow(self, client: ask.Client, talk: str, *, prompt: str, must_complete: bool) -> None:
+    def _follow(
+        self,
+        client: ask.Client,
+        talk: str,
+        *,
+        prompt: str,
+        must_complete: bool,
+        speaking: threading.Event | None = None,
+    ) -> None:
         with client.turn(prompt, conversation=talk) as turn:
             self.accepted.append(_Accepted(turn.conversation_id, turn.id, must_complete))
-            turn.wait()
+            for event in turn:
+                if speaking is not None and isinstance(event, ask.TextDelta):
+                    speaking.set()
 
     def _leave(self, client: ask.Client, talk: str) -> None:
         job = client.detach(SHORT, conversation=talk)
@@ -127,18 +162,19 @@ class _Herd:
             self._follow(client, talk, prompt="ECHO:and so on", must_complete=False)
 
 
-def run_ends(count: int, seed: int, directory: Path, program: Sequence[str]) -> Ends:
-    """So many ends; of every second one the daemon is told twice."""
+def run_ends(
+    count: int, seed: int, directory: Path, program: Sequence[str], *, is_hurried: bool
+) -> Ends:
+    """So many ends, one after the other, of one home's daemons; hurried ones are told twice."""
     ends = Ends()
     dice = random.Random(seed)
     with open_house(directory, program) as (world, daemon):
         for number in range(count):
-            is_hurried = number % 2 == 1
-            herd = _Herd(world, f"end{number}", is_hurried=is_hurried)
-            _wait_accepted(herd)
+            herd = _Herd(world, f"end{number}")
+            herd.start(is_hurried=is_hurried)
             time.sleep(dice.uniform(0.0, PAUSE_MAX_S))
-            took_s = _tell(daemon, pause_s=dice.uniform(0.0, PAUSE_MAX_S) if is_hurried else None)
-            (ends.hurried_s if is_hurried else ends.drained_s).append(took_s)
+            pause_s = dice.uniform(0.0, PAUSE_MAX_S) if is_hurried else None
+            ends.took_s.append(_tell(daemon, pause_s=pause_s))
             daemon = world.start(command=program)
             daemon.wait_for("Ready", where="err")
             herd.finish()
@@ -146,15 +182,35 @@ def run_ends(count: int, seed: int, directory: Path, program: Sequence[str]) -> 
             _judge(herd, ends)
             assert world.model is not None
             world.model.release()
-    ends.harms += _find_late(ends)
+    limit_s = HURRIED_LIMIT_S if is_hurried else DRAIN_LIMIT_S
+    times = "twice" if is_hurried else "once"
+    late = [each for each in ends.took_s if each >= limit_s]
+    ends.harms += [f"told {times}, the daemon ended after {each:.1f} s" for each in late]
     return ends
 
 
-def _wait_accepted(herd: _Herd) -> None:
-    until = time.monotonic() + LIMIT_S
-    while len(herd.accepted) < herd.size and not herd.troubles:
-        assert time.monotonic() < until, "the prompts were never accepted"
-        time.sleep(0.005)
+def run_both(
+    count: int, seed: int, directory: Path, program: Sequence[str]
+) -> tuple[list[str], dict[str, str]]:
+    """So many ends of each kind, in a few homes at a time: the harms, and the figures."""
+    homes = min(HOMES, count)
+
+    def run(kind: str, number: int) -> Ends:
+        part = count // homes + (number < count % homes)
+        place = directory / f"{kind}{number}"
+        return run_ends(part, seed + number, place, program, is_hurried=kind == "twice")
+
+    with ThreadPoolExecutor(2 * homes) as pool:
+        once = pool.map(partial(run, "once"), range(homes))
+        twice = pool.map(partial(run, "twice"), range(homes))
+        drained, hurried = Ends.join(once), Ends.join(twice)
+    within = sum(each <= HURRIED_S for each in hurried.took_s)
+    figures = {
+        "ends in the middle, told once": drained.describe(),
+        "ends in the middle, told twice, from the second on": hurried.describe(),
+        f"of these within {HURRIED_S:.0f} s": f"{within}",
+    }
+    return [*drained.harms, *hurried.harms], figures
 
 
 def _tell(daemon: Running, *, pause_s: float | None) -> float:
@@ -206,24 +262,3 @@ def _find_ends(client: ask.Client, turn: _Accepted) -> list[str]:
         if found or time.monotonic() > until:
             return [str(each) for each in found]
         time.sleep(0.05)
-
-
-def _find_late(ends: Ends) -> list[str]:
-    late = [
-        f"the daemon ended after {took_s:.1f} s"
-        for took_s in ends.drained_s
-        if took_s >= DRAIN_LIMIT_S
-    ]
-    late += [
-        f"told twice, the daemon ended after {took_s:.1f} s"
-        for took_s in ends.hurried_s
-        if took_s >= HURRIED_S + BUSY_S
-    ]
-    return late
-
-
-def _describe_times(times: Sequence[float]) -> str:
-    if not times:
-        return "none"
-    usual_s = statistics.median(times)
-    return f"{len(times)}: {usual_s:.2f} s usually, {max(times):.2f} s at most"

@@ -6,16 +6,22 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from os import close, pidfd_open
 from pathlib import Path
+from typing import TypeVar
 
 import ask
 from tests.faults.programmes import Outcome
-from tests.faults.soak_ends import DRAIN_LIMIT_S, run_ends
+from tests.faults.soak_ends import DRAIN_LIMIT_S, run_both
 from tests.faults.soak_load import Load, describe, open_house
 from tests.faults.soak_watch import MIB, Watch, count_descriptors, find_slope
 from tests.system.servers import DAEMON
 from tests.system.world import LIMIT_S, World
+
+T = TypeVar("T")
+U = TypeVar("U")
 
 CLAIM = (
     "Thousands of turns by 50 clients, among them faults of the server, interruptions and killed "
@@ -23,8 +29,8 @@ CLAIM = (
     "for 1,000 turns, its descriptors not at all and its write-ahead log to no 16 MiB (idle "
     "conversations leave memory after 5 s and not after 10 min, for the run to reach its steady "
     "state). Told to end in the middle of turns, the daemon lets them end, within 20 s; told "
-    "twice, it interrupts them and is gone at once; the next one knows one end of each turn that "
-    "was accepted."
+    "twice, it interrupts them and is gone, within 1 s where the machine has time for it and 10 s "
+    "where it has not; the next daemon knows exactly one end of each turn that was accepted."
 )
 CONTROL = (
     "One daemon keeps 1 MiB and an open file for each turn; another ends at the first word, with "
@@ -51,7 +57,8 @@ TURNS_OF_CONTROL = 60
 LAST_TURNS = 40
 """Asked for behind the soak, for some to be under way when the daemon is told to end."""
 
-ENDS, ENDS_FULL = 2, 100
+ENDS, ENDS_FULL = 1, 50
+"""Of each kind: told once, and told twice."""
 
 SOON = """
 import sys
@@ -212,18 +219,30 @@ def run_soak(size: int, seed: int, directory: Path, program: Sequence[str]) -> O
 
 def prove(size: int, seed: int, directory: Path) -> Outcome:
     """The daemon as it is, but for when it unloads; and as it is, told to end again and again."""
-    soaked = run_soak(size, seed, directory / "soak", _launch(SOON))
-    ends = run_ends(ENDS_FULL if size >= FULL else ENDS, seed, directory / "ends", DAEMON)
-    harms = (*soaked.harms, *ends.harms)
-    return Outcome(soaked.cases, harms, {**soaked.figures, **ends.describe()})
+    count = ENDS_FULL if size >= FULL else ENDS
+    soaked, (harms, figures) = _run_beside(
+        partial(run_soak, size, seed, directory / "soak", _launch(SOON)),
+        partial(run_both, count, seed, directory / "ends", DAEMON),
+    )
+    return Outcome(soaked.cases, (*soaked.harms, *harms), {**soaked.figures, **figures})
 
 
 def control(size: int, seed: int, directory: Path) -> Outcome:
     """A daemon that keeps what it should not, and one that drains nothing."""
-    soaked = run_soak(min(size, TURNS_OF_CONTROL), seed, directory / "soak", _launch(LEAKY))
-    ends = run_ends(ENDS, seed, directory / "ends", _launch(RASH))
-    found = (_sees(soaked.harms, "memory"), _sees(soaked.harms, "descriptors"), bool(ends.harms))
-    return Outcome(soaked.cases, (*soaked.harms, *ends.harms) if all(found) else ())
+    size = min(size, TURNS_OF_CONTROL)
+    soaked, (harms, _) = _run_beside(
+        partial(run_soak, size, seed, directory / "soak", _launch(LEAKY)),
+        partial(run_both, ENDS, seed, directory / "ends", _launch(RASH)),
+    )
+    found = (_sees(soaked.harms, "memory"), _sees(soaked.harms, "descriptors"), bool(harms))
+    return Outcome(soaked.cases, (*soaked.harms, *harms) if all(found) else ())
+
+
+def _run_beside(one: Callable[[], T], other: Callable[[], U]) -> tuple[T, U]:
+    """Both at a time: each waits more than it works."""
+    with ThreadPoolExecutor(1) as pool:
+        others = pool.submit(other)
+        return one(), others.result()
 
 
 def _launch(program: str) -> tuple[str, ...]:
