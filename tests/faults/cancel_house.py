@@ -13,6 +13,7 @@ from pathlib import Path
 
 import trio
 
+from ask.protocol.messages import Map
 from askd.core.approval import ApprovalRules
 from askd.core.events import Event
 from askd.core.items import AssistantMessage, UserMessage, join_text
@@ -22,8 +23,9 @@ from askd.jobs.turn import steer_turns
 from askd.jobs.worker import Worker
 from askd.providers.base import CallDelta, ModelRequest, Stopped
 from askd.server import wire
-from askd.server.dispatch import Dispatch
+from askd.server.dispatch import Dispatch, Outcome
 from askd.server.house import House
+from askd.server.peer import Peer
 from askd.sessions.admission import Admission
 from askd.sessions.needs import Means
 from askd.sessions.registry import Sessions
@@ -73,6 +75,11 @@ class Home:
     writer: Writer
     dispatch: Dispatch
     script: "Script"
+
+    async def answer(self, peer: Peer, method: str, params: Map) -> Outcome:
+        """The answer to a request, once it is there."""
+        found = self.dispatch.answer(peer, method, params)
+        return found if isinstance(found, Outcome) else await found
 
 
 class Script:

@@ -54,7 +54,7 @@ class World:
     async def call(self, method: str, params: Map) -> Any:
         """Ask, and insist on an answer that is no error."""
         with trio.fail_after(PATIENCE_S):
-            outcome = await self.home.dispatch.answer(self.peer, method, params)
+            outcome = await self.home.answer(self.peer, method, params)
         assert outcome.error is None, (method, outcome.error)
         return outcome.result
 

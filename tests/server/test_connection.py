@@ -10,9 +10,10 @@ import trio
 import trio.testing
 
 from ask.protocol.frames import encode_notification, encode_request
-from ask.protocol.messages import HELLO_LIMIT_BYTES, MESSAGE_LIMIT_BYTES
+from ask.protocol.messages import HELLO_LIMIT_BYTES, MESSAGE_LIMIT_BYTES, Done
 from askd.server import connection
-from askd.server.connection import REQUESTS_LIMIT, Connection
+from askd.server.connection import REQUESTS_LIMIT, Connection, receive_some
+from askd.server.handlers import HANDLERS
 from tests.fakes.house import HELLO, IDENTITY, PeerStream, Refused, open_server, prompt
 
 GREETING = encode_request(1, "hello", HELLO)
@@ -249,6 +250,49 @@ async def test_slow_requests_do_not_hold_up_others_and_only_so_many_run(
         for id in waits:
             assert (await peer.answer(id))["state"] == "finished"
         assert (await peer.answer(late))["pid"] == 42
+
+
+async def test_between_two_requests_of_one_write_the_others_are_heard(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    turns = 0
+    seen: list[int] = []
+
+    def count(*arguments: object) -> Done:
+        seen.append(turns)
+        return Done()
+
+    async def be_another() -> None:
+        nonlocal turns
+        while True:
+            await trio.lowlevel.checkpoint()
+            turns += 1
+
+    monkeypatch.setitem(HANDLERS, "config/read", count)
+    async with open_server() as server, trio.open_nursery() as nursery:
+        peer = await server.greet()
+        nursery.start_soon(be_another)
+        ids = range(100, 100 + 2 * REQUESTS_LIMIT)
+        await peer.stream.send_all(b"".join(encode_request(n, "config/read", {}) for n in ids))
+        for id in ids:
+            assert await peer.answer(id) == {"conversation_id": None}
+        nursery.cancel_scope.cancel()
+    assert len(seen) == len(ids)
+    # Who is first in a round of the loop is left to chance: in two rounds each has had its turn.
+    assert all(before < after for before, after in zip(seen, seen[2:], strict=False))
+
+
+async def test_a_socket_is_read_as_its_stream_reads_it() -> None:
+    ours, theirs = map(trio.SocketStream, trio.socket.socketpair())
+    async with ours, theirs, trio.open_nursery() as nursery:
+        nursery.start_soon(theirs.send_all, b"one")
+        assert await receive_some(ours) == b"one"
+        await theirs.send_eof()
+        assert await receive_some(ours) == b""
+        await ours.send_all(b"never read")
+        await theirs.aclose()
+        with pytest.raises(trio.BrokenResourceError):
+            await receive_some(ours)
 
 
 async def test_notifications_from_a_client_are_passed_over() -> None:

@@ -9,6 +9,9 @@ ended by it.
 import contextlib
 import logging
 import math
+import os
+from collections.abc import Coroutine
+from typing import Any
 
 import trio
 
@@ -26,7 +29,7 @@ from ask.protocol.frames import (
 from ask.protocol.messages import Map
 from askd.errors import AskdError
 from askd.server import wire
-from askd.server.dispatch import Dispatch
+from askd.server.dispatch import Dispatch, Outcome
 from askd.server.peer import Peer
 
 RECEIVE_BYTES = 64 * 1024
@@ -46,6 +49,20 @@ UNKNOWN_ID = 0
 """Answers a message whose id could not be read: MessagePack-RPC has no other place for that."""
 
 log = logging.getLogger(__name__)
+
+
+async def receive_some(stream: trio.abc.Stream) -> bytes | bytearray:
+    """As the stream's own; of a socket without the first try, which mostly finds nothing yet."""
+    if not isinstance(stream, trio.SocketStream):
+        return await stream.receive_some(RECEIVE_BYTES)
+    while True:
+        await trio.lowlevel.wait_readable(stream.socket)
+        try:
+            return os.read(stream.socket.fileno(), RECEIVE_BYTES)
+        except BlockingIOError:
+            continue
+        except OSError as error:
+            raise trio.BrokenResourceError(f"The connection is broken: {error}") from error
 
 
 class Connection:
@@ -110,9 +127,8 @@ class Connection:
                 deadline = min(trio.current_time() + PROGRESS_LIMIT_S, began + MESSAGE_LIMIT_S)
             if not self.greeted.is_set():
                 deadline = min(deadline, hello_by)
-            with trio.move_on_at(deadline) as limit:
-                data = await self._stream.receive_some(RECEIVE_BYTES)
-            if limit.cancelled_caught:
+            data = await self._receive(deadline)
+            if data is None:
                 self._refuse(UNKNOWN_ID, "malformed", "A message did not come in time.")
                 return
             if not data:
@@ -122,7 +138,9 @@ class Connection:
                 messages = reader.feed(data)
             except BadFrame as error:
                 messages, fault = error.messages, error
-            for message in messages:
+            for number, message in enumerate(messages):
+                if number:  # however many one peer asks at once, the others are heard between
+                    await trio.lowlevel.checkpoint()
                 if not await self._take(message, requests):
                     return
             if fault is not None:
@@ -133,6 +151,14 @@ class Connection:
                 began = math.inf
             elif messages or began == math.inf:
                 began = trio.current_time()
+
+    async def _receive(self, deadline: float) -> bytes | bytearray | None:
+        """Read some; None: nothing came in time."""
+        if deadline == math.inf:
+            return await receive_some(self._stream)
+        with trio.move_on_at(deadline):
+            return await receive_some(self._stream)
+        return None
 
     async def _take(self, message: Message, requests: trio.Nursery) -> bool:
         """Start on one message; False: the connection is over."""
@@ -146,8 +172,15 @@ class Connection:
                 if error is None or self.peer.foreign:
                     self.greeted.set()
             case Request():
-                await self._slots.acquire()
-                requests.start_soon(self._answer, message)
+                if self._slots.value:
+                    self._slots.acquire_nowait()
+                else:
+                    await self._slots.acquire()
+                found = self._dispatch.answer(self.peer, message.method, message.params)
+                if isinstance(found, Outcome):
+                    self._send(message, found)
+                else:
+                    requests.start_soon(self._answer, message, found)
             case Notification(method=method):
                 log.debug("A client's notification is passed over: %.40s", method)
             case Response(id=id):
@@ -155,15 +188,22 @@ class Connection:
                 return False
         return True
 
-    async def _answer(self, request: Request) -> None:
-        """Answer a request, and begin what follows from the answer: no checkpoint between."""
+    async def _answer(self, request: Request, found: Coroutine[Any, Any, Outcome]) -> None:
+        try:
+            outcome = await found
+        except BaseException:
+            self._slots.release()
+            raise
+        self._send(request, outcome)
+
+    def _send(self, request: Request, outcome: Outcome) -> None:
+        """Send an answer, and begin what follows from it: no checkpoint between."""
         answered = False
         try:
-            answer = await self._dispatch.answer(self.peer, request.method, request.params)
-            if self._post(request.id, answer.error, answer.result, slot=True):
+            if self._post(request.id, outcome.error, outcome.result, slot=True):
                 answered = True
-                if answer.then is not None:
-                    answer.then()
+                if outcome.then is not None:
+                    outcome.then()
         except Exception:
             log.exception("What followed from an answer failed: %.40s", request.method)
         finally:

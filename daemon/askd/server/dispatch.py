@@ -6,8 +6,9 @@ answered as it is, anything else is logged with its traceback and answered as
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from types import CoroutineType
 from typing import Any
 
 from ask.protocol import PROTOCOL
@@ -66,20 +67,20 @@ class Dispatch:
         peer.hears = ATTACHED in (hello.capabilities or ())
         return None, ours
 
-    async def answer(self, peer: Peer, method: str, params: Map) -> Outcome:
-        """The answer to any request after that. Raises nothing but cancellation."""
-        try:
-            return await self._answer(peer, method, params)
-        except Exception as error:
-            known = _find_known(error)
-            if known is None:
-                log.exception("A request failed: %.40s", method)
-                known = AskdError(
-                    "The daemon failed at this request; its log says why: ask daemon logs"
-                )
-            return Outcome(wire.encode_error(known))
+    def answer(
+        self, peer: Peer, method: str, params: Map
+    ) -> Outcome | Coroutine[Any, Any, Outcome]:
+        """The answer to any request after that, or what waits for it.
 
-    async def _answer(self, peer: Peer, method: str, params: Map) -> Outcome:
+        Neither raises anything but cancellation.
+        """
+        try:
+            found = self._call(peer, method, params)
+            return _wait(method, found) if isinstance(found, CoroutineType) else _conclude(found)
+        except Exception as error:
+            return _explain(method, error)
+
+    def _call(self, peer: Peer, method: str, params: Map) -> Any:
         if peer.foreign and method not in FROZEN:
             raise wire.Refusal("wrong_protocol", f"This daemon speaks protocol {PROTOCOL}.")
         if method == "hello":
@@ -88,9 +89,32 @@ class Dispatch:
         if handle is None:
             raise wire.Refusal("unknown_method", f"There is no method {method[:40]!r}.")
         self._house.host.refresh()
-        found: Any = await handle(self._house, peer, read_params(method, params))
-        answer = found if isinstance(found, Answer) else Answer(found)
-        return Outcome(None, wire.encode_result(answer.result), answer.then)
+        return handle(self._house, peer, read_params(method, params))
+
+
+async def _wait(method: str, found: Coroutine[Any, Any, Any]) -> Outcome:
+    try:
+        return _conclude(await found)
+    except Exception as error:
+        return _explain(method, error)
+
+
+def _conclude(found: Any) -> Outcome:
+    """A handler's result as it will be encoded."""
+    if isinstance(found, Outcome):
+        return found
+    if isinstance(found, Answer):
+        return Outcome(None, wire.encode_result(found.result), found.then)
+    return Outcome(None, wire.encode_result(found))
+
+
+def _explain(method: str, error: Exception) -> Outcome:
+    """What went wrong, as it will be encoded."""
+    known = _find_known(error)
+    if known is None:
+        log.error("A request failed: %.40s", method, exc_info=error)
+        known = AskdError("The daemon failed at this request; its log says why: ask daemon logs")
+    return Outcome(wire.encode_error(known))
 
 
 def _find_known(error: BaseException) -> AskdError | None:

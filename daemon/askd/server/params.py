@@ -33,6 +33,8 @@ def read_params(method: str, params: dict[str, Any]) -> Any:
     except ValidationError as error:
         field, message = _describe(error)
         raise RequestError(f"{method}: {message}", data={"field": field}) from None
+    if _is_flat(shape):
+        return shape(**checked.__dict__)
     return _to_dataclass(shape, checked)
 
 
@@ -61,6 +63,14 @@ def _model_of(shape: type) -> "type[BaseModel]":
 @functools.cache
 def _hints_of(shape: type) -> dict[str, Any]:
     return typing.get_type_hints(shape)
+
+
+@functools.cache
+def _is_flat(shape: type) -> bool:
+    """Whether no field holds, or lists, another of the contract's dataclasses."""
+    hints = _hints_of(shape).values()
+    inner = [each for hint in hints for each in (hint, *typing.get_args(hint))]
+    return not any(dataclasses.is_dataclass(each) for each in inner)
 
 
 def _annotation(hint: Any) -> Any:

@@ -5,6 +5,7 @@ What leaves here fits a message and can be read by any client; `fitting` sees to
 """
 
 import dataclasses
+import functools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -74,13 +75,18 @@ def encode_result(value: Any) -> Map:
 
 
 def _encode(value: Any) -> Any:
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {
-            field.name: _encode(getattr(value, field.name)) for field in dataclasses.fields(value)
-        }
     if isinstance(value, list):
         return [_encode(each) for each in value]
-    return value
+    names = _names_of(value.__class__)
+    return value if names is None else {name: _encode(getattr(value, name)) for name in names}
+
+
+@functools.cache
+def _names_of(kind: type) -> tuple[str, ...] | None:
+    """The fields of a dataclass; None: it is none."""
+    if not dataclasses.is_dataclass(kind):
+        return None
+    return tuple(field.name for field in dataclasses.fields(kind))
 
 
 # ---- events and what else is published ------------------------------------------

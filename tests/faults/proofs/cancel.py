@@ -198,7 +198,7 @@ async def _strike(home: Home, peer: Peer, scene: Scene, params: Map, at: int) ->
         stroke = Stroke(at, scope)
         trio.lowlevel.add_instrument(stroke)
         try:
-            outcome = await home.dispatch.answer(peer, scene.method, params)
+            outcome = await home.answer(peer, scene.method, params)
         finally:
             trio.lowlevel.remove_instrument(stroke)
     if outcome is not None and outcome.then is not None:
@@ -208,7 +208,7 @@ async def _strike(home: Home, peer: Peer, scene: Scene, params: Map, at: int) ->
 
 async def _ask_again(home: Home, peer: Peer, scene: Scene, params: Map) -> list[str]:
     with trio.move_on_after(PATIENCE_S):
-        outcome = await home.dispatch.answer(peer, scene.method, params)
+        outcome = await home.answer(peer, scene.method, params)
         if outcome.error is not None and outcome.error["data"]["reason"] not in scene.refusals:
             return [f"asked again: {outcome.error}"]
         if outcome.then is not None:

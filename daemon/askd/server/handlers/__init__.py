@@ -2,10 +2,11 @@
 
 A handler gets the house, the peer, and checked parameters; it answers with the
 result that the contract names, or raises an `AskdError`. It encodes nothing and
-writes to no stream.
+writes to no stream. One that has nothing to wait for is a plain function: it is
+answered as it comes, without a task.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 
 from askd.server.handlers import (
@@ -38,7 +39,7 @@ from askd.server.handlers import (
 from askd.server.house import House
 from askd.server.peer import Peer
 
-Handler = Callable[[House, Peer, Any], Awaitable[Any]]
+Handler = Callable[[House, Peer, Any], Any]
 
 HANDLERS: dict[str, Handler] = {
     "turn/start": turns.start,

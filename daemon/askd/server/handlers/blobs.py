@@ -12,7 +12,7 @@ from askd.server.house import House
 from askd.server.peer import Peer
 
 
-async def put(house: House, peer: Peer, params: BlobPut) -> BlobPutResult:
+def put(house: House, peer: Peer, params: BlobPut) -> BlobPutResult:
     """Take the next chunk of a blob; it waits with the connection for its prompt."""
     upload = peer.uploads.put(
         params.sha256, size=params.size, offset=params.offset, chunk=params.bytes

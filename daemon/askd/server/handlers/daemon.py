@@ -49,13 +49,13 @@ async def check(house: House, peer: Peer, params: Empty) -> DaemonCheck:
     )
 
 
-async def drain(house: House, peer: Peer, params: DaemonStop) -> Done:
+def drain(house: House, peer: Peer, params: DaemonStop) -> Done:
     """Accept no more prompts, let turns end, then exit; answered at once."""
     house.host.drain(_bound(params.wait_s))
     return Done()
 
 
-async def stop(house: House, peer: Peer, params: DaemonStop) -> Done:
+def stop(house: House, peer: Peer, params: DaemonStop) -> Done:
     """As drain, then interrupt what still runs; answered at once."""
     house.host.stop(_bound(params.wait_s))
     return Done()
@@ -65,7 +65,7 @@ def _bound(wait_s: float) -> float:
     return min(max(wait_s, 0.0), WAIT_LIMIT_S)
 
 
-async def read_config(house: House, peer: Peer, params: ConfigRead) -> ConfigReadResult:
+def read_config(house: House, peer: Peer, params: ConfigRead) -> ConfigReadResult:
     """The settings that are in force."""
     return house.host.read_config()
 

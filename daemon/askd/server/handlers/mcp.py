@@ -36,7 +36,7 @@ TAIL_LINES = 20
 TAIL_BYTES = 16 * 1024
 
 
-async def list_all(house: House, peer: Peer, params: Empty) -> McpPage:
+def list_all(house: House, peer: Peer, params: Empty) -> McpPage:
     """Every configured server, as it is."""
     offered = _find_offered(house)
     return McpPage(data=[_describe(each, offered) for each in house.servers.states()])
@@ -63,7 +63,7 @@ async def test(house: House, peer: Peer, params: McpRef) -> McpTestResult:
     )
 
 
-async def read_log(house: House, peer: Peer, params: McpRef) -> McpLogs:
+def read_log(house: House, peer: Peer, params: McpRef) -> McpLogs:
     """The end of what a server wrote; empty if it was never started, or runs elsewhere."""
     _check(house, params.server)
     with _say_why():

@@ -96,7 +96,7 @@ async def subscribe(house: House, peer: Peer, params: ConversationSubscribe) -> 
     return Answer(answer, begin)
 
 
-async def unsubscribe(house: House, peer: Peer, params: ConversationRef) -> Done:
+def unsubscribe(house: House, peer: Peer, params: ConversationRef) -> Done:
     """Nothing more of this conversation; what is queued may still come."""
     peer.unsubscribe(params.conversation_id)
     return Done(conversation_id=params.conversation_id)
