@@ -1,9 +1,10 @@
 """One question asked by a whole process, beside other programs that ask the same provider.
 
-Peers do more than `ask`: codex, claude and opencode load tools, rules and a sandbox, and codex and
-llm write what was said, as `ask` does. What the daemon works for a question is in no CPU figure
-of these pairs; the herd counts it. A peer that does not give the answer in an untimed run is not
-measured, and the row says why; one that fails in a timed run makes the whole part void.
+Peers do more than `ask`: codex, claude and opencode load tools, rules and a sandbox, and opencode
+asks a second time, for a title; all but sgpt write what was said, as `ask` does. What the daemon
+works for a question is in no CPU figure of these pairs; the herd counts it. A peer that does not
+give the answer in an untimed run is not measured, and the row says why; one that fails in a timed
+run makes the whole part void.
 """
 
 import os
