@@ -284,8 +284,8 @@ async def test_between_two_requests_of_one_write_the_others_are_heard(
 
 async def test_a_socket_is_read_as_its_stream_reads_it() -> None:
     ours, theirs = map(trio.SocketStream, trio.socket.socketpair())
-    async with ours, theirs, trio.open_nursery() as nursery:
-        nursery.start_soon(theirs.send_all, b"one")
+    async with ours, theirs:
+        await theirs.send_all(b"one")
         assert await receive_some(ours) == b"one"
         await theirs.send_eof()
         assert await receive_some(ours) == b""
