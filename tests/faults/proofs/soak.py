@@ -53,7 +53,7 @@ SPARE_DESCRIPTORS = 8
 LOG_LIMIT_BYTES = 16 * MIB
 STEADY_S, SETTLE_S = 2.0, 15.0
 """Descriptors that change no more for so long; what is closed is gone by then on a busy machine."""
-TURNS_OF_CONTROL = 60
+TURNS_OF_CONTROL = 40
 LAST_TURNS = 40
 """Asked for behind the soak, for some to be under way when the daemon is told to end."""
 
