@@ -20,17 +20,15 @@ FIELD_LENGTH = 80
 """Of a parameter's path in a message: an unknown one may have any name."""
 
 if typing.TYPE_CHECKING:
-    from pydantic import BaseModel, ValidationError
+    from pydantic import BaseModel
 
 
 def read_params(method: str, params: dict[str, Any]) -> Any:
     """The parameters as the method's dataclass; raise `RequestError` naming what is wrong."""
-    from pydantic import ValidationError
-
     shape = METHODS[method].params
     try:
         checked = _model_of(shape).model_validate(params)
-    except ValidationError as error:
+    except ValueError as error:  # pydantic's, which is loaded with the first model and not here
         field, message = _describe(error)
         raise RequestError(f"{method}: {message}", data={"field": field}) from None
     if _is_flat(shape):
@@ -104,8 +102,11 @@ def _to_dataclass(shape: Any, value: Any) -> Any:
     return value
 
 
-def _describe(error: "ValidationError") -> tuple[str, str]:
-    """The first fault: the parameter's path, and a sentence."""
+def _describe(error: ValueError) -> tuple[str, str]:
+    """The first fault of a `ValidationError`: the parameter's path, and a sentence."""
+    from pydantic import ValidationError
+
+    assert isinstance(error, ValidationError), error
     fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
     field = ".".join(str(step) for step in fault["loc"])[:FIELD_LENGTH]
     match fault["type"]:
