@@ -452,6 +452,24 @@ def test_what_is_remembered_is_bounded_and_what_is_forgotten_is_found_again(desk
     assert desk.behind() == ids[::-1]  # the last updated first
 
 
+def test_what_the_table_has_yet_to_be_told_is_not_forgotten_for_what_it_knows(desk: Desk) -> None:
+    ids = [f"c{number}" for number in range(6)]
+    for id in ids:
+        desk.append(*turn("t"), id=id)
+        desk.mirror(id)
+    desk.flush()
+    desk.append(*turn("u"), id="c0")
+    desk.mirror("c0")
+    with patch.object(rollout_copies, "COPIES_KEPT", 2):
+        for id in ids[1:]:
+            desk.mirror(id)  # there is nothing to write
+        assert list(desk.copies._copies) == ["c0", "c5"]
+        desk.flush()
+    assert desk.behind() == []
+    for id in ids:
+        desk.check(id)
+
+
 def test_a_file_that_is_none_is_trouble_and_is_not_touched(desk: Desk) -> None:
     desk.append(*turn("t"))
     path = desk.path()

@@ -275,5 +275,7 @@ class Copies:
     def _forget_oldest(self) -> None:
         events = sum(copy.fed for copy in self._copies.values())
         while len(self._copies) > 1 and (len(self._copies) > COPIES_KEPT or events > EVENTS_KEPT):
-            _, oldest = self._copies.popitem(last=False)
-            events -= oldest.fed
+            # What the table has yet to be told goes last, for nobody would come back to tell it.
+            ahead, ids = self.ahead(), list(self._copies)[:-1]
+            oldest = next((id for id in ids if id not in ahead), ids[0])
+            events -= self._copies.pop(oldest).fed
