@@ -101,7 +101,8 @@ class Model(ScriptedServer):
         who, number = marks[-1]
         if who == AFTER:
             self.seen[f"{who}.{number}"] = [f"{a}.{n}" for a, n in marks]
-        if "RUN" in texts[-1] and seen[-1].role != "tool":
+        # A prompt whose turn came to no answer stands in one message with the next.
+        if "RUN" in MARK.split(texts[-1])[-1] and seen[-1].role != "tool":
             command = json.dumps({"command": f"echo {who}.{number} >> effects"})
             return Said(call=(f"call_{who}{number}", "run_command", command), stop="calls")
         return Said(texts=("So ", "it ", "is."))
