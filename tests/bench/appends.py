@@ -46,8 +46,7 @@ append (at a real-time priority), 47 are COMMIT, a sync for 64; 33 its seven sta
 the list, the turns and the index of words follow in the same transaction; 19 the Python around
 them; 31 the event loop: the event as JSON, the queue, the answer. Without its savepoints, the one
 part that could be left out, it is 3 % faster. The slower a sync is, as on a disk that others use,
-the more is gained by sharing it: then the first ratio is about 10.
-"""
+the more is gained by sharing it: then the first ratio is about 10."""
 
 
 def make_write(conversation_id: str, number: int) -> Write:

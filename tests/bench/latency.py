@@ -39,8 +39,7 @@ loop a program without a daemon waits for these too. Then 94 are reading, hiding
 assembling, 38 keeping the text and encoding it, 27 the write, and some 30 the client's own. Those
 94 are 15 if tokens come without a pause: it is caches that others have used meanwhile, and not work
 that could be left out. At this pace no timer, no thread and no commit stands between a token and
-its write; the 99th of a hundred follows the load of the machine.
-"""
+its write; the 99th of a hundred follows the load of the machine."""
 
 
 @dataclass(frozen=True)

@@ -38,8 +38,7 @@ library. Nothing of it is garbage or lies in gaps (32.3 of 33.6 MB in Python's a
 collection and a trim of the heap free 0.1), so that only less code would be less memory.
 
 A Python that does nothing but wait holds 2.8 MiB of its own: a hundred of them and the daemon would
-be 1/13 of as many `llm chat`. `ask attach` holds 10.9; 4.4 of that is click.
-"""
+be 1/13 of as many `llm chat`. `ask attach` holds 10.9; 4.4 of that is click."""
 
 
 @contextmanager
