@@ -142,6 +142,32 @@ async def test_idle_sessions_leave_memory_and_come_back(
         assert texts_of(room.models.requests[-1].items) == ["idle", "echo: idle", "again"]
 
 
+async def test_a_first_prompt_is_answered_however_long_its_commit_takes(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    async with open_room() as room:
+        committed = room.store.slow[ConversationCreated] = trio.Event()
+        answered: list[int] = []
+
+        async def ask() -> None:
+            accepted = await room.ask("first")
+            assert room.sessions.find_live(accepted.session.id) is accepted.session
+            answered.append((await room.finish(accepted)).code)
+
+        async def create() -> None:
+            write = Write(conversation_id="c", bodies=[ConversationCreated("c")], create=True)
+            session = await room.sessions.create(write)
+            await trio.sleep(registry.SWEEP_S + 1)
+            assert room.sessions.find_live("c") is session
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(ask)
+            nursery.start_soon(create)
+            await trio.sleep(registry.IDLE_UNLOAD_S + 2 * registry.SWEEP_S)
+            committed.set()
+        assert answered == [DONE]
+
+
 async def test_ephemeral_conversations_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "EPHEMERAL_LIMIT", 2)
     async with open_room() as room:

@@ -64,7 +64,8 @@ class LiveSession:
         viewing: held while the view changes; see `views`.
         compactions: what is known of those that were made, are made, or are due.
         memory_jobs: background work, if it is nowhere else.
-        touched_at: when someone last asked for the session, in trio's time.
+        touched_at: when someone last asked for the session, or something was committed in it, in
+            trio's time.
     """
 
     def __init__(
@@ -98,6 +99,7 @@ class LiveSession:
 
     def observe(self, events: Sequence[Event]) -> None:
         """Take committed events, in the order of their seq; those already known are passed over."""
+        self.touch()  # a commit may take long, and whoever waited for it has just begun
         for event in events:
             if self._unread is not None:
                 self._unread.append(event)
@@ -252,9 +254,13 @@ class LiveSession:
         return "working" if self.active_turn is not None or self.queue else "idle"
 
     def is_idle(self) -> bool:
-        """Whether nobody would miss the session if it were taken out of memory."""
+        """Whether nobody would miss the session if it were taken out of memory.
+
+        One without any event is about to be created: what is committed comes to it, or to nobody.
+        """
         return (
             self.state == "idle"
+            and self.conversation.last_seq > 0
             and not self.hub.watched
             and not self.closing
             and not self._waiting
