@@ -215,6 +215,7 @@ class Application:
             instructions=self._workshop.make_instructions(self._redaction.find_hide),
             notifies=lambda: self._host.settings.notify.detached,
             turns=trio.CapacityLimiter(TURNS_LIMIT),
+            later=trio.lowlevel.current_trio_token().run_sync_soon,
         )
         redacting = RedactingLog(self._writer, find_hide=self._redaction.find_hide)
         self._sessions = Sessions(
@@ -223,7 +224,6 @@ class Application:
             reader=self._reader,
             means=means,
             encode=wire.encode_published,
-            later=trio.lowlevel.current_trio_token().run_sync_soon,
         )
         self._scrubs = Scrubs(
             self._sessions,
@@ -237,12 +237,9 @@ class Application:
             now=time.time,
         )
         table = JobTable(self._writer, find_hide=self._redaction.find_hide)
+        kinds = make_kinds(self._sessions, self._people.send)
         self._worker = Worker(
-            table,
-            log=redacting,
-            kinds=make_kinds(self._sessions, self._people.send),
-            now=time.time,
-            chance=random.random,
+            table, log=redacting, kinds=kinds, now=time.time, chance=random.random
         )
         self._admission = Admission(self._sessions, new_id=_new_id, learn=self._redaction.learn)
         turns = steer_turns(self._sessions, self._admission, new_id=_new_id)

@@ -16,6 +16,7 @@ from askd.core.calibration import Rates
 from askd.core.events import Event
 from askd.core.overflow import Policy
 from askd.providers.base import Caller, Model, ModelRequest, StreamEvent
+from askd.sessions.hub import Later
 from askd.sessions.rates import KnownRates
 from askd.sessions.rules import ContextRules, InstructionRules, ToolRules
 from askd.store.log import KnownKey, Log, Partial
@@ -138,7 +139,8 @@ class Means:
     `overflow`: the setting; None: not set. `context`: the rules of `[context]`; `approval`: those
     of `[approval]`; `toolbox`: those of `[tools]`. `recorder` takes snapshots; None: nobody does.
     `prepare` is called when a turn begins whose prompt or settings want tools; `instructions` are
-    read when one begins. `notifies`: whether somebody is told of each detached turn.
+    read when one begins. `notifies`: whether somebody is told of each detached turn. `later`: by
+    what a hub gathers deltas; None: by nothing.
     """
 
     models: ModelSource
@@ -148,6 +150,7 @@ class Means:
     title_mode: Callable[[], TitleMode]
     turns: trio.CapacityLimiter
     guessed: set[str] = field(default_factory=set)
+    later: Later | None = None
     rates: KnownRates = field(default_factory=KnownRates)
     overflow: Callable[[], Policy | None] = lambda: None
     context: Callable[[], ContextRules] = ContextRules

@@ -18,7 +18,7 @@ from askd.sessions.chores import run_memory_jobs
 from askd.sessions.draining import INTERRUPT_WAIT_S, Drain
 from askd.sessions.driver import Driver
 from askd.sessions.findings import report_load
-from askd.sessions.hub import Hub, Later, Published
+from askd.sessions.hub import Hub, Published
 from askd.sessions.live import LiveSession
 from askd.sessions.needs import LogReader, Means, MemoryStore, SessionStore
 from askd.sessions.notifying import NotifyingLog
@@ -61,7 +61,6 @@ class Sessions:
         reader: LogReader,
         means: Means,
         encode: Callable[[Published], bytes],
-        later: Later | None = None,
     ) -> None:
         self.log: Log = NotifyingLog(log, find=self._find_conversation, means=means)
         self.memory = memory
@@ -69,7 +68,6 @@ class Sessions:
         self.means = means
         self.draining = False
         self._encode = encode
-        self._later = later
         self._live: dict[str, LiveSession] = {}
         self._loading: dict[str, _Loading] = {}
         self._drivers: dict[str, trio.CancelScope] = {}
@@ -304,7 +302,7 @@ class Sessions:
         return LiveSession(
             conversation_id,
             log=self.memory if ephemeral else self.log,
-            hub=Hub(self._encode, later=self._later),
+            hub=Hub(self._encode, later=self.means.later),
             ephemeral=ephemeral,
         )
 
