@@ -93,6 +93,11 @@ class Load:
         with self._lock:
             self.ended[outcome] = self.ended.get(outcome, 0) + 1
 
+    def count_ended(self) -> int:
+        """How many turns were read to their end."""
+        with self._lock:
+            return sum(self.ended.values())
+
     def work(self, name: str) -> None:
         """One client: turn after turn, until there are enough, or the daemon is told to leave."""
         dice = random.Random(f"{self.seed} {name}")

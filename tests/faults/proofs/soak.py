@@ -53,6 +53,8 @@ SPARE_DESCRIPTORS = 8
 LOG_LIMIT_BYTES = 16 * MIB
 STEADY_S, SETTLE_S = 2.0, 15.0
 """Descriptors that change no more for so long; what is closed is gone by then on a busy machine."""
+STUCK_S = 90.0
+"""Without any turn that ends; a lost daemon is waited for 30 s."""
 TURNS_OF_CONTROL = 40
 LAST_TURNS = 40
 """Asked for behind the soak, for some to be under way when the daemon is told to end."""
@@ -91,11 +93,23 @@ sys.exit(main(["run"]))
 
 def _start(load: Load, clients: int, name: str) -> list[threading.Thread]:
     threads = [
-        threading.Thread(target=load.work, args=(f"{name}{each}",)) for each in range(clients)
+        threading.Thread(target=load.work, args=(f"{name}{each}",), daemon=True)
+        for each in range(clients)
     ]
     for thread in threads:
         thread.start()
     return threads
+
+
+def _finish(load: Load, threads: list[threading.Thread]) -> None:
+    """Wait for all clients; one that waits for ever while nothing else happens is a trouble."""
+    seen, until = load.count_ended(), time.monotonic() + STUCK_S
+    while (left := sum(each.is_alive() for each in threads)) and time.monotonic() < until:
+        time.sleep(0.1)
+        if (now := load.count_ended()) != seen:
+            seen, until = now, time.monotonic() + STUCK_S
+    if left:
+        load.troubles.append(f"{left} clients never saw the end of their turns")
 
 
 def _wait_steady(pid: int) -> int:
@@ -150,8 +164,7 @@ def _end_in_the_middle(world: World, seed: int, clients: int) -> tuple[float, Lo
         took_s = time.monotonic() - told
     finally:
         close(handle)
-    for thread in threads:
-        thread.join(LIMIT_S)
+    _finish(load, threads)
     return took_s, load
 
 
@@ -176,12 +189,10 @@ def run_soak(size: int, seed: int, directory: Path, program: Sequence[str]) -> O
         watcher = threading.Thread(target=watch.run)
         watcher.start()
         try:
-            for thread in _start(first, clients, "warm"):
-                thread.join()
+            _finish(first, _start(first, clients, "warm"))
             begun = _wait_steady(pid)
             warmed = len(watch.memory)
-            for thread in _start(soaked, clients, "soak"):
-                thread.join()
+            _finish(soaked, _start(soaked, clients, "soak"))
             left = _wait_steady(pid)
         finally:
             watch.end()
