@@ -92,6 +92,8 @@ def judge_end(house: House, nexts: Sequence[Next]) -> Iterator[str]:
             yield "a row refers to none"
         if not is_at_rest(connection):
             yield "a turn or a job never ended"
+        if not is_mirrored(connection):
+            yield "the daemon does not know of every rollout that it is whole"
         logs = read_logs(connection)
         jobs = Counter(
             connection.execute(
