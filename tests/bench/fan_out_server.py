@@ -87,7 +87,7 @@ async def wait_turn(plan: Plan, number: int, began: float) -> None:
 async def publish_by_house(plan: Plan, streams: Sequence[trio.SocketStream]) -> None:
     """The daemon's own parts, from the conversation to the sockets."""
     hub = Hub(encode_published, later=trio.lowlevel.current_trio_token().run_sync_soon)
-    session = LiveSession(ID, log=cast("Log", None), hub=hub)  # nothing is stored
+    session = LiveSession(ID, log=cast("Log", None), hub=hub, ephemeral=True)
     peers = [Peer() for _ in streams]
     async with trio.open_nursery() as nursery:
         for peer, stream in zip(peers, streams, strict=True):

@@ -42,7 +42,7 @@ def prompt(turn_id: str) -> PromptAccepted:
 async def make_session(*bodies: Body) -> LiveSession:
     """A session on a log in memory, which has seen these events committed."""
     memory = MemoryLog(observe=lambda events: session.observe(events), now=lambda: 100.0)
-    session = LiveSession("c", log=memory, hub=Hub(encode))
+    session = LiveSession("c", log=memory, hub=Hub(encode), ephemeral=False)
     created = [ConversationCreated("c", "work"), *bodies]
     await memory.append(Write(conversation_id="c", bodies=created, create=True))
     return session
@@ -78,7 +78,8 @@ async def test_a_snapshot_says_what_came_after_and_what_is_being_said() -> None:
 
 
 async def test_older_events_than_are_kept_must_be_read_from_the_log() -> None:
-    session = LiveSession("c", log=MemoryLog(observe=print, now=lambda: 0.0), hub=Hub(encode))
+    log = MemoryLog(observe=print, now=lambda: 0.0)
+    session = LiveSession("c", log=log, hub=Hub(encode), ephemeral=False)
     session.restore(number([Renamed(str(n)) for n in range(live.RECENT_EVENTS + 5)]))
     assert session.snapshot(4) is None
     snapshot = session.snapshot(5)
@@ -88,7 +89,8 @@ async def test_older_events_than_are_kept_must_be_read_from_the_log() -> None:
 
 
 async def test_an_empty_session_has_an_empty_snapshot() -> None:
-    session = LiveSession("c", log=MemoryLog(observe=print, now=lambda: 0.0), hub=Hub(encode))
+    log = MemoryLog(observe=print, now=lambda: 0.0)
+    session = LiveSession("c", log=log, hub=Hub(encode), ephemeral=False)
     snapshot = session.snapshot(0)
     assert snapshot is not None
     assert (snapshot.events, snapshot.live) == ([], [])
@@ -180,7 +182,7 @@ class QueuedLog(MemoryLog):
 
 async def test_who_leaves_while_a_prompt_is_taken_back_leaves_no_second_end() -> None:
     memory = QueuedLog(observe=lambda events: session.observe(events), now=lambda: 100.0)
-    session = LiveSession("c", log=memory, hub=Hub(encode))
+    session = LiveSession("c", log=memory, hub=Hub(encode), ephemeral=False)
     created: list[Body] = [ConversationCreated("c", "work"), prompt("a")]
     async with trio.open_nursery() as nursery:
         memory.nursery = nursery

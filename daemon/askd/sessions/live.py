@@ -64,13 +64,10 @@ class LiveSession:
         viewing: held while the view changes; see `views`.
         compactions: what is known of those that were made, are made, or are due.
         memory_jobs: background work, if it is nowhere else.
-        touched_at: when someone last asked for the session, or something was committed in it, in
-            trio's time.
+        touched_at: when it was last asked for or committed in, in trio's time.
     """
 
-    def __init__(
-        self, conversation_id: str, *, log: Log, hub: Hub, ephemeral: bool = False
-    ) -> None:
+    def __init__(self, conversation_id: str, *, log: Log, hub: Hub, ephemeral: bool) -> None:
         self.id = conversation_id
         self.log = log
         self.hub = hub
@@ -254,13 +251,10 @@ class LiveSession:
         return "working" if self.active_turn is not None or self.queue else "idle"
 
     def is_idle(self) -> bool:
-        """Whether nobody would miss the session if it were taken out of memory.
-
-        One without any event is about to be created: what is committed comes to it, or to nobody.
-        """
+        """Whether nobody would miss the session if it were taken out of memory."""
         return (
             self.state == "idle"
-            and self.conversation.last_seq > 0
+            and self.conversation.last_seq > 0  # else its first commit is under way, and comes here
             and not self.hub.watched
             and not self.closing
             and not self._waiting

@@ -37,7 +37,7 @@ def say(text: str, *, id: str = "t.1", superseded: bool = False) -> ItemAdded:
 
 
 def make_session() -> LiveSession:
-    return LiveSession("c", log=FakeStore(), hub=Hub(lambda value: b""))
+    return LiveSession("c", log=FakeStore(), hub=Hub(lambda value: b""), ephemeral=False)
 
 
 async def test_nothing_that_happens_after_a_look_is_missed() -> None:
