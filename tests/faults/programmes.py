@@ -18,7 +18,7 @@ from tests.faults import proofs
 
 SHOWN_HARMS = 20
 """So many are printed; all are counted."""
-ALONE = frozenset({"autostart", "canaries", "frames", "full_disk", "peers", "soak"})
+ALONE = frozenset({"autostart", "canaries", "frames", "full_disk", "kill", "peers", "soak"})
 """They judge by time and memory beside a baseline, or mount a file system: they need a machine for
 themselves. The test suite leaves them out, and the check runs them behind it, one by one."""
 CI_SEED = 20261123
