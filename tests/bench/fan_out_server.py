@@ -11,6 +11,7 @@ import socket
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Literal, cast
 
@@ -91,7 +92,7 @@ async def publish_by_house(plan: Plan, streams: Sequence[trio.SocketStream]) -> 
     peers = [Peer() for _ in streams]
     async with trio.open_nursery() as nursery:
         for peer, stream in zip(peers, streams, strict=True):
-            nursery.start_soon(peer.outbox.write_all, stream)
+            nursery.start_soon(write_all, peer, stream)
             peer.subscribe(session, interactive=False)
         began = trio.current_time()
         for number in range(plan.messages):
@@ -106,6 +107,12 @@ async def publish_by_house(plan: Plan, streams: Sequence[trio.SocketStream]) -> 
         if plan.stalled:
             await wait_written(peers[1:])
             nursery.cancel_scope.cancel()
+
+
+async def write_all(peer: Peer, stream: trio.SocketStream) -> None:
+    """As a connection does: one that leaves is none of the others' business."""
+    with suppress(trio.BrokenResourceError):
+        await peer.outbox.write_all(stream)
 
 
 async def wait_written(peers: Sequence[Peer]) -> None:

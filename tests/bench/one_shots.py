@@ -28,6 +28,13 @@ HERD_WORDS = {"llm": ["-n"]}
 CPU_SHARE = 30
 """A question's work in client and daemon is to be this part of what llm does for it."""
 
+WHY = """\
+The CPU of a question is 1/16 to 1/270 of the others'. By the clock the distance is smaller, for
+theirs is work and most of ours is waiting: of about 28 ms that `ask` takes here, 14 are what a
+bare Python takes to start and 11 the turn in the daemon, three syncs and hand-overs between
+processes (see the client's part). Of sixteen at once, 29 ms of CPU a question, in daemon and
+client, fill both cores."""
+
 
 def measure_peers(world: World, rounds: int, peers: Mapping[str, Peer]) -> Iterator[Row]:
     """One process after the other, in pairs."""

@@ -89,6 +89,9 @@ PARTS: Mapping[str, Part] = {
 }
 
 EXPLAINED: Mapping[str, ModuleType] = {
+    "client": client,
+    "peers": one_shots,
+    "herd": one_shots,
     "latency": latency,
     "requests": requests,
     "fan-out": fan_out,
