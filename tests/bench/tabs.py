@@ -29,11 +29,11 @@ def measure_tabs(world: World, rounds: int) -> Iterator[Row]:
     name = Command([ASK, "ask", "-s", "tab 0500"], env, expected="word\ttab 0500")
     names = Command([ASK, "ask", "-s", "tab 0"], env)
     yield ratio_row(
-        "a Tab behind `ask history sea`", pair(word, nothing, rounds=rounds), LIMIT, must=False
+        "a Tab behind `history sea`", pair(word, nothing, rounds=rounds), LIMIT, must=False
     )
     of_many = f"one name of {CONVERSATIONS:,}"
     yield ratio_row(
-        f"a Tab behind `ask -s`, {of_many}", pair(name, nothing, rounds=rounds), LIMIT, must=False
+        f"a Tab behind `-s`, {of_many}", pair(name, nothing, rounds=rounds), LIMIT, must=False
     )
     title = "the same, 200 names"
     yield ratio_row(title, pair(names, nothing, rounds=rounds), 2 * LIMIT, must=False)
