@@ -17,7 +17,7 @@ durable, 8.2 until the first words, 3.3 until the end is durable. With the data 
 they are 4.3, 6.1 and 2.1: 4.6 of 17 ms are the disk's, three syncs of some 30 pages or fewer, the
 second of them beside the request. A profile of the daemon is flat: some 20,000 calls of functions
 a turn, in 61 passes of trio's loop, and but for waiting none takes more than 4 %. Runs of 30 to 80
-pairs on this machine gave 1.45 to 1.92, the lower ones where other work kept the processor awake:
+pairs on this machine gave 1.45 to 1.97, the lower ones where other work kept the processor awake:
 each of a turn's hand-overs between processes and threads has to wake it."""
 
 
