@@ -200,7 +200,7 @@ def run_soak(size: int, seed: int, directory: Path, program: Sequence[str]) -> O
         took_s, last = _end_in_the_middle(world, seed + 2, clients)
         lost = [each for load in (first, soaked, last) for each in _find_lost(load)]
         troubles = [*first.troubles, *soaked.troubles, *last.troubles]
-    points = watch.memory[warmed:]
+    points = watch.memory[warmed - 1 :]  # the first of them was taken at rest, before the soak
     slope = find_slope(points) * 1_000
     growth = points[-1][1] - points[0][1]
     harms = [*lost, *troubles]
