@@ -17,11 +17,22 @@ TRIO_STARTERS = {"open_process", "run_process"}
 HTTP = "httpx"
 MAY_KNOW_HTTP = {
     "askd.providers.http.transport",
+    "askd.providers.http.request",  # says what is sent, and opens nothing
     "askd.providers.http.answer",  # this and the next read what the transport has opened
     "askd.providers.http.bodies",
     "askd.providers.http.trouble",  # puts its errors in words
 }
-HTTP_OPENERS = {"AsyncClient", "Client", "get", "post", "put", "request", "stream"}
+HTTP_OPENERS = {
+    "AsyncClient",
+    "AsyncHTTPTransport",
+    "Client",
+    "HTTPTransport",
+    "get",
+    "post",
+    "put",
+    "request",
+    "stream",
+}
 OPENS_HTTP = "askd.providers.http.transport"
 
 

@@ -22,6 +22,7 @@ Json = Any
 """None, bool, int, float, str, a list of these, or a dict of them by str."""
 
 Read = Callable[[Json], Any]
+_PLAIN = frozenset({str, int, bool, float})
 T = TypeVar("T")
 
 
@@ -31,6 +32,8 @@ class BadRecord(ValueError):
 
 def encode(value: Any) -> Json:
     """Turn a core value into JSON-like data: dicts, lists and scalars."""
+    if value is None or type(value) in _PLAIN:
+        return value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return _encode_dataclass(value)
     if isinstance(value, tuple | list):
@@ -50,12 +53,18 @@ def _encode_dataclass(value: Any) -> dict[str, Json]:
     if tag == "unknown":
         return dict(value.raw)
     record: dict[str, Json] = {} if tag is None else {"type": tag}
-    for field in dataclasses.fields(value):
-        content = getattr(value, field.name)
-        if field.default is not dataclasses.MISSING and content == field.default:
+    for name, default in _defaults(value.__class__):
+        content = getattr(value, name)
+        if default is not dataclasses.MISSING and content == default:
             continue
-        record[field.name] = encode(content)
+        record[name] = encode(content)
     return record
+
+
+@functools.cache
+def _defaults(shape: Any) -> list[tuple[str, Any]]:
+    """Every field of a dataclass with its default or `MISSING`; cached, it is asked per event."""
+    return [(field.name, field.default) for field in dataclasses.fields(shape)]
 
 
 @functools.cache

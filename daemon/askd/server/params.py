@@ -11,6 +11,7 @@ import functools
 import operator
 import types
 import typing
+from collections.abc import Callable
 from typing import Any
 
 from ask.protocol.messages import METHODS
@@ -31,9 +32,9 @@ def read_params(method: str, params: dict[str, Any]) -> Any:
     except ValueError as error:  # pydantic's, which is loaded with the first model and not here
         field, message = _describe(error)
         raise RequestError(f"{method}: {message}", data={"field": field}) from None
-    if _is_flat(shape):
-        return shape(**checked.__dict__)
-    return _to_dataclass(shape, checked)
+    rebuild = _rebuild(shape)
+    assert rebuild is not None, shape
+    return rebuild(checked)
 
 
 @functools.cache
@@ -63,14 +64,6 @@ def _hints_of(shape: type) -> dict[str, Any]:
     return typing.get_type_hints(shape)
 
 
-@functools.cache
-def _is_flat(shape: type) -> bool:
-    """Whether no field holds, or lists, another of the contract's dataclasses."""
-    hints = _hints_of(shape).values()
-    inner = [each for hint in hints for each in (hint, *typing.get_args(hint))]
-    return not any(dataclasses.is_dataclass(each) for each in inner)
-
-
 def _annotation(hint: Any) -> Any:
     """The same annotation with a model in place of each dataclass."""
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
@@ -84,22 +77,28 @@ def _annotation(hint: Any) -> Any:
     return hint
 
 
-def _to_dataclass(shape: Any, value: Any) -> Any:
-    """A checked model as the dataclass that it was derived from."""
-    from pydantic import BaseModel
+@functools.cache
+def _rebuild(shape: Any) -> Callable[[Any], Any] | None:
+    """What makes a checked value the dataclass that it was derived from; None: it is nothing else.
 
-    if isinstance(value, BaseModel):
-        hints = _hints_of(shape)
-        return shape(
-            **{
-                field.name: _to_dataclass(hints[field.name], getattr(value, field.name))
-                for field in dataclasses.fields(shape)
-            }
-        )
-    if isinstance(value, list) and typing.get_origin(shape) is list:
-        (inner,) = typing.get_args(shape)
-        return [_to_dataclass(inner, each) for each in value]
-    return value
+    Compiled once for each annotation: every request of every client passes here.
+    """
+    if dataclasses.is_dataclass(shape) and isinstance(shape, type):
+        inner = {name: _rebuild(hint) for name, hint in _hints_of(shape).items()}
+        steps = [(name, step) for name, step in inner.items() if step is not None]
+
+        def rebuild(model: Any) -> Any:
+            values = dict(model.__dict__)
+            for name, step in steps:
+                values[name] = step(values[name])
+            return shape(**values)
+
+        return rebuild
+    if typing.get_origin(shape) is list:
+        (hint,) = typing.get_args(shape)
+        step = _rebuild(hint)
+        return None if step is None else lambda values: [step(each) for each in values]
+    return None
 
 
 def _describe(error: ValueError) -> tuple[str, str]:

@@ -139,9 +139,9 @@ async def test_connections_are_shared_by_the_same_way_only() -> None:
         replace(base, base_url="https://127.0.0.1:9/v1"),
         replace(base, base_url="https://127.0.0.1:9/v1", ca_file=str(TLS / "good.pem")),
     ]
-    clients = [transport.client_for(way) for way in (*ways, *ways)]
-    assert len({id(each) for each in clients}) == len(ways)
-    assert transport.client_for(replace(base, base_url="http://other/v1")) is clients[0]
+    made = [transport.way_to(way) for way in (*ways, *ways)]
+    assert len({id(each) for each in made}) == len(ways)
+    assert transport.way_to(replace(base, base_url="http://other/v1")) is made[0]
     await transport.aclose()
 
 

@@ -7,7 +7,6 @@ compression (a small bomb of gzip is 400 MB of memory) and decodes none, and
 lets no known secret into an event or a sentence.
 """
 
-import http.cookiejar
 import json
 import random
 import time
@@ -19,7 +18,6 @@ from typing import Any
 import httpx
 import trio
 
-from askd import __version__
 from askd.errors import BadAnswer, ProviderError, RateLimited, Unauthenticated, Unavailable
 from askd.providers.base import (
     Codec,
@@ -35,6 +33,7 @@ from askd.providers.http.answer import Answer
 from askd.providers.http.bodies import CLOSE_S, ERROR_BODY_LIMIT_BYTES, find_compression, read_body
 from askd.providers.http.certificates import load_certificates
 from askd.providers.http.limiter import Limiter
+from askd.providers.http.request import make_request
 from askd.providers.http.retry import RetryRules, read_retry_after, read_retry_words
 from askd.providers.http.screen import Screen
 from askd.providers.http.trouble import describe_trouble
@@ -88,14 +87,14 @@ class Transport:
         self._secrets = KnownSecrets() if secrets is None else secrets
         self._now = now
         self._mock = mock
-        self._clients: dict[tuple[str | None, ...], httpx.AsyncClient] = {}
+        self._ways: dict[tuple[str | None, ...], httpx.AsyncBaseTransport] = {}
 
     async def aclose(self) -> None:
         """Close every connection."""
-        clients, self._clients = self._clients, {}
+        ways, self._ways = self._ways, {}
         with trio.CancelScope(deadline=trio.current_time() + CLOSE_S, shield=True):
-            for client in clients.values():
-                await client.aclose()
+            for way in ways.values():
+                await way.aclose()
 
     @asynccontextmanager
     async def stream(
@@ -179,32 +178,8 @@ class Transport:
 
     async def open(self, endpoint: Endpoint, call: HttpCall, limits: TimeLimits) -> httpx.Response:
         """Send one request; the response's body is unread. Raises httpx's errors."""
-        client = self.client_for(endpoint)
-        headers = {"user-agent": f"askd/{__version__}"}
-        if endpoint.api_key is not None and endpoint.auth == "x-api-key":
-            headers["x-api-key"] = endpoint.api_key
-        elif endpoint.api_key is not None:
-            headers["authorization"] = f"Bearer {endpoint.api_key}"
-        for more in (call.headers, endpoint.headers):
-            headers |= {name.lower(): value for name, value in more.items()}
-        headers["accept-encoding"] = "identity"
-        # Some servers want a query with every call; it stays at the end.
-        base, mark, query = endpoint.base_url.partition("?")
-        try:
-            url = httpx.URL(base.rstrip("/") + call.path + mark + query)
-            if url.scheme not in ("http", "https") or not url.host:
-                raise httpx.InvalidURL("it is no http or https address")
-            request = client.build_request(
-                call.method,
-                url,
-                content=call.body,
-                headers=headers,
-                # Only connecting is limited here; the rest is limited by events.
-                timeout=httpx.Timeout(None, connect=limits.connect_s),
-            )
-        except (httpx.InvalidURL, ValueError) as error:  # a header that is not ASCII, too
-            raise describe_trouble(endpoint, httpx.UnsupportedProtocol(str(error))) from None
-        return await client.send(request, stream=True, follow_redirects=False)
+        request = make_request(endpoint, call, limits)
+        return await self.way_to(endpoint).handle_async_request(request)
 
     async def read_error(
         self, response: httpx.Response, endpoint: Endpoint, codec: Codec, body: bytes | None = None
@@ -278,19 +253,18 @@ class Transport:
             gate.leave()
         return Reply(status=response.status_code, headers=headers, body=body)
 
-    def client_for(self, endpoint: Endpoint) -> httpx.AsyncClient:
-        """The connections to wherever this endpoint's way leads; made when first needed."""
+    def way_to(self, endpoint: Endpoint) -> httpx.AsyncBaseTransport:
+        """The connections to wherever this endpoint's way leads; made when first needed.
+
+        They are httpx's transports without its client, which follows redirects, keeps
+        cookies and reads the environment, or takes time to find that it shall not.
+        """
         scheme = endpoint.base_url.partition(":")[0].lower()
         key = (endpoint.proxy, endpoint.ca_file, endpoint.unix_socket, scheme)
-        client = self._clients.get(key)
-        if client is None:
-            no_cookies = http.cookiejar.DefaultCookiePolicy(allowed_domains=[])
-            client = self._clients[key] = httpx.AsyncClient(
-                transport=self._mock or _make_transport(endpoint),
-                trust_env=False,
-                cookies=http.cookiejar.CookieJar(no_cookies),
-            )
-        return client
+        way = self._ways.get(key)
+        if way is None:
+            way = self._ways[key] = self._mock or _make_transport(endpoint)
+        return way
 
 
 def _say_which_key(error: Unauthenticated, endpoint: Endpoint) -> None:
