@@ -5,7 +5,6 @@ conversation has already is replaced, and nothing is stored here.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from askd.core.conversation import Conversation
 from askd.core.events import (
@@ -36,16 +35,13 @@ def add_defaults(
     if not any(isinstance(body, TurnStarted) for body in bodies):
         return bodies
     settings = conversation.settings
-    change = SettingsChanged()
-    if settings.model is None:
-        change = replace(change, model=model)
-    if not conversation.started:
-        if settings.system is None:
-            change = replace(change, system=options.system)
-        if settings.tools is None:
-            change = replace(change, tools=options.tools)
-        if settings.instructions is None:
-            change = replace(change, instructions=options.instructions)
+    said = TurnOptions() if conversation.started else options
+    change = SettingsChanged(
+        model=model if settings.model is None else None,
+        system=said.system if settings.system is None else None,
+        tools=said.tools if settings.tools is None else None,
+        instructions=said.instructions if settings.instructions is None else None,
+    )
     changes: list[Body] = [] if change == SettingsChanged() else [change]
     if instructions is not None and tuple(instructions) != conversation.instructions:
         changes.append(InstructionsChanged(tuple(instructions)))

@@ -166,6 +166,8 @@ class ChatDecoder:
 
 def _read_content(value: Any) -> tuple[str, str]:
     """Thought and text: a string, or a list of parts, of which Mistral's `thinking` is thought."""
+    if isinstance(value, str):
+        return "", read_text(value)
     thoughts: list[str] = []
     texts: list[str] = []
     for part in read_objects(value):
@@ -173,7 +175,7 @@ def _read_content(value: Any) -> tuple[str, str]:
         thoughts.append(read_text(inside))
         thoughts += [read_text(each.get("text")) for each in read_objects(inside)]
         texts.append(read_text(part.get("text")))
-    return "".join(thoughts), read_text(value) or "".join(texts)
+    return "".join(thoughts), "".join(texts)
 
 
 def read_usage(usage: Json, *, reads_cost: bool = False) -> Usage:

@@ -25,6 +25,7 @@ RAW_TYPE = "chat_reasoning"
 _TEXT_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
 _DETAILS = "reasoning_details"
 _OPAQUE = "reasoning_opaque"
+_FIELDS = frozenset({*_TEXT_FIELDS, _DETAILS, _OPAQUE})
 _EXTRA = "extra_content"
 
 _PIECEWISE = ("text", "summary")
@@ -42,6 +43,8 @@ class ThoughtReader:
 
     def read(self, delta: Json) -> str:
         """The text that this delta adds; what is not text is kept for the seal."""
+        if _FIELDS.isdisjoint(delta):  # nearly every delta
+            return ""
         details = read_objects(delta.get(_DETAILS))
         for each in details:
             self._add_detail(each)

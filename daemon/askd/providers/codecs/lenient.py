@@ -20,6 +20,9 @@ COUNT_LIMIT = 1 << 53
 UNREADABLE = "_raw"
 """The key that stands for arguments which are no JSON object."""
 
+_read_json = json.JSONDecoder().decode
+"""`json.loads` for text, without its look at what it was given: once for each token."""
+
 _ROOM = 64
 """Levels that a request has around a call's arguments, and to spare."""
 
@@ -27,7 +30,7 @@ _ROOM = 64
 def parse_object(text: str) -> Json | None:
     """The JSON object that this text is, or None if it is none."""
     try:
-        parsed = json.loads(text)
+        parsed = _read_json(text)
     except (ValueError, RecursionError):
         return None
     return parsed if isinstance(parsed, dict) else None
@@ -53,7 +56,9 @@ def parse_arguments(text: str) -> Json:
 
 def read_text(value: Any) -> str:
     """The string; half characters become U+FFFD."""
-    return _SURROGATES.sub("\ufffd", value) if isinstance(value, str) else ""
+    if not isinstance(value, str):
+        return ""
+    return value if value.isascii() else _SURROGATES.sub("\ufffd", value)
 
 
 def read_object(value: Any) -> Json:

@@ -49,12 +49,15 @@ class LineSplitter:
             data = data.removeprefix(b"\n")
         if data.endswith(b"\r"):
             self._after_return = True
-        lines: list[bytes] = []
-        *ended, rest = _LINE_END.split(data)
-        for piece in ended:
-            self._extend(piece)
-            lines.append(self._take())
-        self._extend(rest)
+        *lines, rest = _LINE_END.split(data) if b"\r" in data else data.split(b"\n")
+        if lines:
+            if self._line or self._at_start:
+                self._extend(lines[0])
+                lines[0] = self._take()
+            if len(data) > LINE_LIMIT_BYTES:
+                self._check(max(map(len, lines)))
+        if rest:
+            self._extend(rest)
         return lines
 
     def refuse(self, why: str) -> BadAnswer:
@@ -63,7 +66,10 @@ class LineSplitter:
 
     def _extend(self, piece: bytes) -> None:
         self._line += piece
-        if len(self._line) > LINE_LIMIT_BYTES:
+        self._check(len(self._line))
+
+    def _check(self, length: int) -> None:
+        if length > LINE_LIMIT_BYTES:
             raise self.refuse(f"a line of the answer is longer than {LINE_LIMIT_BYTES >> 20} MiB")
 
     def _take(self) -> bytes:

@@ -264,13 +264,15 @@ class Credentials:
         has_secret = bool(config.headers) or "@" in config.base_url or "?" in config.base_url
         is_callers = not has_secret and (key is None or key.is_callers)
         endpoint = self.find_way(config, address, caller, is_callers=is_callers)
-        if config.name == "openai" and endpoint.dialect == "openai-responses":
+        dialect = endpoint.dialect
+        if config.name == "openai" and dialect == "openai-responses":
             # Imitators of OpenAI's API know chats; few know responses.
             is_known = config.base_url == OPENAI_URL
             if is_known and not is_openai(endpoint):
-                endpoint = replace(endpoint, dialect="openai-chat")
+                dialect = "openai-chat"
         return replace(
             endpoint,
+            dialect=dialect,
             api_key=key.value if key is not None else None,
             auth="x-api-key" if config.dialect == "anthropic" else "bearer",
             headers=config.headers,

@@ -5,6 +5,7 @@ small table of models whose limits are published; then a guess that says that it
 is one. It asks no server.
 """
 
+import functools
 from dataclasses import dataclass, field, replace
 
 from askd.providers.base import Calling, Dialect, Limits, Manners, Price
@@ -156,11 +157,19 @@ def _bound_ollama(base: Limits, listed: Listed | None) -> Limits:
     return replace(_limit(window, None), known=base.known)
 
 
+NAMES_KEPT = 256
+"""Every prompt looks its model up, several times, in a table of some thirty prefixes."""
+
+
 def find_published(provider: str, model: str, dialect: Dialect) -> Limits | None:
     """The table's limits of a model, where its name is its vendor's own."""
     if provider not in _SELLERS and dialect not in ("anthropic", "copilot"):
         return None
-    name = model.rpartition("/")[2]  # resellers put the vendor before it
+    return _look_up(model.rpartition("/")[2])  # resellers put the vendor before it
+
+
+@functools.lru_cache(maxsize=NAMES_KEPT)
+def _look_up(name: str) -> Limits | None:
     fitting = [row for row in _PUBLISHED if name.startswith(row[0])]
     if not fitting:
         return None
