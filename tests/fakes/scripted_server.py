@@ -33,6 +33,7 @@ class ScriptedServer(ABC):
         headers: their headers, names in lower case.
         violations: the vendor's words for every request that was refused.
         disconnects: how many running answers their client walked away from.
+        connections: how many were opened.
     """
 
     prefix = "/v1"
@@ -46,6 +47,7 @@ class ScriptedServer(ABC):
         self.headers: list[dict[str, str]] = []
         self.violations: list[str] = []
         self.disconnects = 0
+        self.connections = 0
         self._scripted: deque[Answer] = deque()
         self._gate = trio.Event()
         self._changed = trio.Event()
@@ -91,6 +93,7 @@ class ScriptedServer(ABC):
 
     async def serve(self, stream: trio.SocketStream) -> None:
         """Answer one connection's requests until it closes or breaks."""
+        self.connections += 1
         connection = h11.Connection(h11.SERVER)
         try:
             async with stream:

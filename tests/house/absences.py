@@ -16,9 +16,10 @@ TRIO_STARTERS = {"open_process", "run_process"}
 
 HTTP = "httpx"
 MAY_KNOW_HTTP = {
-    "askd.providers.http.transport",
-    "askd.providers.http.request",  # says what is sent, and opens nothing
-    "askd.providers.http.answer",  # this and the next read what the transport has opened
+    "askd.providers.http.ways",
+    "askd.providers.http.transport",  # this and the next three use what is opened there
+    "askd.providers.http.request",
+    "askd.providers.http.answer",
     "askd.providers.http.bodies",
     "askd.providers.http.trouble",  # puts its errors in words
 }
@@ -33,7 +34,7 @@ HTTP_OPENERS = {
     "request",
     "stream",
 }
-OPENS_HTTP = "askd.providers.http.transport"
+OPENS_HTTP = "askd.providers.http.ways"
 
 
 def find_waiting_core(name: str, source: str) -> list[str]:

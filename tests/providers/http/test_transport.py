@@ -1,6 +1,8 @@
 """The transport: what it sends, and real sockets."""
 
 import gc
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 import trio
-from trio.testing import MockClock
+from trio.testing import MockClock, wait_all_tasks_blocked
 
 from askd import __version__
 from askd.core.items import Text, UserMessage
@@ -23,13 +25,18 @@ from askd.errors import (
 )
 from askd.providers.base import Ended, Endpoint, HttpCall, ModelRequest, TextDelta
 from askd.providers.http.retry import RetryRules
-from askd.providers.http.transport import JSON_BODY_LIMIT_BYTES, Reply, Transport
+from askd.providers.http.transport import (
+    DRAIN_S,
+    JSON_BODY_LIMIT_BYTES,
+    PARTING_S,
+    Reply,
+    Transport,
+)
 from askd.providers.redact import KnownSecrets
 from tests.fakes import chat_answers
-from tests.fakes.chat_answers import chunk
+from tests.fakes.chat_answers import chunk, say
 from tests.fakes.chat_server import ChatServer, open_chat_server
 from tests.fakes.scenes import CODEC, WHERE, Body, Scene, collect, good, refuse, stream_of, text_of
-from tests.fakes.wire_server import TLS
 
 # ---- the request ----------------------------------------------------------------
 
@@ -127,22 +134,6 @@ async def test_secrets_are_learned_and_hidden_everywhere() -> None:
         await collect(scene.transport, endpoint=where)
     assert "secret" not in str(caught.value)
     assert secrets.hide("sk-secret my-editor-1.0") == "*** my-editor-1.0"
-
-
-async def test_connections_are_shared_by_the_same_way_only() -> None:
-    transport = Transport()
-    base = Endpoint(provider="work", base_url="http://127.0.0.1:9/v1")
-    ways = [
-        base,
-        replace(base, proxy="http://127.0.0.1:8"),
-        replace(base, unix_socket="/nowhere"),
-        replace(base, base_url="https://127.0.0.1:9/v1"),
-        replace(base, base_url="https://127.0.0.1:9/v1", ca_file=str(TLS / "good.pem")),
-    ]
-    made = [transport.way_to(way) for way in (*ways, *ways)]
-    assert len({id(each) for each in made}) == len(ways)
-    assert transport.way_to(replace(base, base_url="http://other/v1")) is made[0]
-    await transport.aclose()
 
 
 async def test_cookies_are_not_kept() -> None:
@@ -369,3 +360,71 @@ async def test_nobody_listens() -> None:
             await collect(transport, reports, endpoint=nowhere)
         assert len(reports) == 3
         await transport.aclose()
+
+
+# ---- how it ends ----------------------------------------------------------------
+
+
+class Parting(Body):
+    """A body whose end is a while after its last event; it knows when it was let go."""
+
+    def __init__(self) -> None:
+        super().__init__(*[each for each in say("Hello") if isinstance(each, bytes)], DRAIN_S / 2)
+        self.closed = trio.Event()
+
+    async def aclose(self) -> None:
+        self.closed.set()
+
+
+@asynccontextmanager
+async def ask_while_it_runs(body: Body) -> AsyncIterator[trio.Nursery]:
+    """One answer, whole, of a transport that runs; the nursery in which it does."""
+    scene = Scene(httpx.Response(200, stream=body))
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(scene.transport.run)
+        await wait_all_tasks_blocked()
+        assert text_of(await scene.ask()) == "Hello"
+        yield nursery
+        nursery.cancel_scope.cancel()
+
+
+async def test_the_end_of_a_body_holds_up_nobody(autojump_clock: MockClock) -> None:
+    body, began = Parting(), trio.current_time()
+    async with ask_while_it_runs(body):
+        assert trio.current_time() == began
+        await trio.sleep(PARTING_S)
+        assert not body.closed.is_set()
+        await body.closed.wait()
+        assert trio.current_time() - began == pytest.approx(PARTING_S + DRAIN_S / 2)
+
+
+async def test_without_anybody_who_would_the_end_is_awaited(autojump_clock: MockClock) -> None:
+    body, began = Parting(), trio.current_time()
+    await Scene(httpx.Response(200, stream=body)).ask()
+    assert body.closed.is_set()
+    assert trio.current_time() - began == pytest.approx(DRAIN_S / 2)
+
+
+@pytest.mark.parametrize("later_s", [0.0, PARTING_S + DRAIN_S / 4])
+async def test_a_transport_that_stops_lets_go(autojump_clock: MockClock, later_s: float) -> None:
+    body = Parting()
+    async with ask_while_it_runs(body) as nursery:
+        await trio.sleep(later_s)
+        nursery.cancel_scope.cancel()
+    assert body.closed.is_set()
+    gc.collect()
+
+
+@pytest.mark.parametrize("runs", [True, False])
+async def test_a_connection_is_used_again(*, runs: bool) -> None:
+    transport = Transport()
+    async with open_chat_server() as server, trio.open_nursery() as nursery:
+        if runs:
+            nursery.start_soon(transport.run)
+            await wait_all_tasks_blocked()
+        for _ in range(3):
+            await collect(transport, endpoint=endpoint_of(server))
+            await trio.sleep(PARTING_S * 10 if runs else 0)
+        assert server.connections == 1
+        nursery.cancel_scope.cancel()
+    await transport.aclose()

@@ -29,12 +29,11 @@ from askd.providers.base import (
     UsageReported,
 )
 from askd.providers.http.bodies import (
-    CLOSE_S,
     ERROR_BODY_LIMIT_BYTES,
     JSON_LINES,
-    abandon,
     find_compression,
     judge_beginning,
+    let_go,
     read_rest,
 )
 from askd.providers.http.limiter import Limiter, Pass
@@ -45,8 +44,6 @@ from askd.providers.origins import find_origin, keep_own_thoughts, mark_thought
 from askd.providers.refusals import restore_error
 
 logger = logging.getLogger(__name__)
-
-DRAIN_S = 0.05  # after the end event, for the end of the body: the connection is used again
 
 
 class Sender(Protocol):
@@ -75,6 +72,12 @@ class Sender(Protocol):
 
     def seconds_until_retry(self, error: ProviderError) -> float | None:
         """How long the server asks to wait, or None."""
+        ...
+
+    async def let_go(
+        self, response: httpx.Response | None, chunks: AsyncIterator[bytes] | None
+    ) -> None:
+        """Let go of the connection of an answer that has ended, now or in a moment."""
         ...
 
     def chance(self) -> float:
@@ -146,9 +149,9 @@ class Answer:
 
     async def close(self) -> None:
         """Let go of the connection: kept open if the body is over, else closed."""
-        ended = self._state == "ended"
+        let_go_of = self._transport.let_go if self._state == "ended" else let_go
         self._state = "closed"
-        await self._let_go(DRAIN_S if ended else 0)
+        await let_go_of(*self._part())
 
     def _address(self, endpoint: Endpoint) -> None:
         """Ask there, from here on: with the thoughts that came from there alone."""
@@ -275,7 +278,7 @@ class Answer:
                 chance=self._transport.chance(),
             )
         is_limited = self._tell_limiter(error, status, wait_s)
-        await self._let_go(0)
+        await let_go(*self._part())
         try:
             if status == 401 and await self._try_renewed():
                 return
@@ -334,17 +337,11 @@ class Answer:
         self._tried -= 1  # a key that ran out is no fault of the server's
         return True
 
-    async def _let_go(self, patience_s: float) -> None:
+    def _part(self) -> tuple[httpx.Response | None, AsyncIterator[bytes] | None]:
+        """Leave the gate, and give up the connection to whoever lets go of it."""
         if self._pass is not None:
             self._pass.leave()
             self._pass = None
         response, self._response = self._response, None
         chunks, self._chunks = self._chunks, None
-        if response is None:
-            return
-        try:
-            if chunks is not None:
-                await abandon(chunks, patience_s=patience_s)
-        finally:
-            with trio.CancelScope(deadline=trio.current_time() + CLOSE_S, shield=True):
-                await response.aclose()
+        return response, chunks

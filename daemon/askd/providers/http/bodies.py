@@ -77,6 +77,23 @@ async def read_rest(
     return bytes(body[:limit])
 
 
+async def let_go(
+    response: httpx.Response | None,
+    chunks: AsyncIterator[bytes] | None,
+    *,
+    patience_s: float = 0.0,
+) -> None:
+    """Let go of a connection: kept open if its body is over within this time, else closed."""
+    if response is None:
+        return
+    try:
+        if chunks is not None:
+            await abandon(chunks, patience_s=patience_s)
+    finally:
+        with trio.CancelScope(deadline=trio.current_time() + CLOSE_S, shield=True):
+            await response.aclose()
+
+
 async def abandon(chunks: AsyncIterator[bytes], *, patience_s: float) -> None:
     """Read what comes within this time, then stop reading.
 

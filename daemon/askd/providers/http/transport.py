@@ -1,4 +1,4 @@
-"""HTTP for every dialect: the only module that opens a connection to a provider.
+"""HTTP for every dialect: calls to providers, and what comes back of them.
 
 It sends a codec's call to an endpoint and yields decoded events, within time
 limits on events, with retries before anything was shown and never after it.
@@ -11,7 +11,7 @@ import json
 import random
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,13 +30,19 @@ from askd.providers.base import (
     TimeLimits,
 )
 from askd.providers.http.answer import Answer
-from askd.providers.http.bodies import CLOSE_S, ERROR_BODY_LIMIT_BYTES, find_compression, read_body
-from askd.providers.http.certificates import load_certificates
+from askd.providers.http.bodies import (
+    CLOSE_S,
+    ERROR_BODY_LIMIT_BYTES,
+    find_compression,
+    let_go,
+    read_body,
+)
 from askd.providers.http.limiter import Limiter
 from askd.providers.http.request import make_request
 from askd.providers.http.retry import RetryRules, read_retry_after, read_retry_words
 from askd.providers.http.screen import Screen
 from askd.providers.http.trouble import describe_trouble
+from askd.providers.http.ways import Ways
 from askd.providers.redact import SECRET_NAMES, KnownSecrets
 
 JSON_BODY_LIMIT_BYTES = 8 << 20
@@ -47,6 +53,14 @@ REPLY_LIMIT_BYTES = 256 * 1024
 
 ERROR_BODY_S = 5.0
 """How long to wait for an error's body; its status says the most."""
+
+
+PARTING_S = 0.003
+"""After the end event, before its connection is let go: meanwhile the answer is stored, which its
+reader waits for. The next request of a turn that calls tools comes later than that."""
+
+DRAIN_S = 0.05
+"""For the end of the body after the end event: then the connection is used again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,15 +100,24 @@ class Transport:
         self.chance = chance
         self._secrets = KnownSecrets() if secrets is None else secrets
         self._now = now
-        self._mock = mock
-        self._ways: dict[tuple[str | None, ...], httpx.AsyncBaseTransport] = {}
+        self._partings: trio.Nursery | None = None
+        self._ways = Ways(mock)
+
+    async def run(self) -> None:
+        """Let go of connections beside whatever comes next; until cancelled, and close them all."""
+        try:
+            # In it: one task for each answer that has just ended.
+            async with trio.open_nursery() as self._partings:
+                try:
+                    await trio.sleep_forever()
+                finally:
+                    self._partings = None
+        finally:
+            await self.aclose()
 
     async def aclose(self) -> None:
         """Close every connection."""
-        ways, self._ways = self._ways, {}
-        with trio.CancelScope(deadline=trio.current_time() + CLOSE_S, shield=True):
-            for way in ways.values():
-                await way.aclose()
+        await self._ways.aclose()
 
     @asynccontextmanager
     async def stream(
@@ -179,7 +202,16 @@ class Transport:
     async def open(self, endpoint: Endpoint, call: HttpCall, limits: TimeLimits) -> httpx.Response:
         """Send one request; the response's body is unread. Raises httpx's errors."""
         request = make_request(endpoint, call, limits)
-        return await self.way_to(endpoint).handle_async_request(request)
+        return await self._ways.find(endpoint).handle_async_request(request)
+
+    async def let_go(
+        self, response: httpx.Response | None, chunks: AsyncIterator[bytes] | None
+    ) -> None:
+        """Let go of the connection of an answer that has ended: in a moment, if `run` runs."""
+        if self._partings is None:
+            await let_go(response, chunks, patience_s=DRAIN_S)
+        else:
+            self._partings.start_soon(_let_go_later, response, chunks)
 
     async def read_error(
         self, response: httpx.Response, endpoint: Endpoint, codec: Codec, body: bytes | None = None
@@ -253,18 +285,15 @@ class Transport:
             gate.leave()
         return Reply(status=response.status_code, headers=headers, body=body)
 
-    def way_to(self, endpoint: Endpoint) -> httpx.AsyncBaseTransport:
-        """The connections to wherever this endpoint's way leads; made when first needed.
 
-        They are httpx's transports without its client, which follows redirects, keeps
-        cookies and reads the environment, or takes time to find that it shall not.
-        """
-        scheme = endpoint.base_url.partition(":")[0].lower()
-        key = (endpoint.proxy, endpoint.ca_file, endpoint.unix_socket, scheme)
-        way = self._ways.get(key)
-        if way is None:
-            way = self._ways[key] = self._mock or _make_transport(endpoint)
-        return way
+async def _let_go_later(
+    response: httpx.Response | None, chunks: AsyncIterator[bytes] | None
+) -> None:
+    try:
+        await trio.sleep(PARTING_S)
+    finally:
+        with suppress(httpx.HTTPError):  # nobody is left whom it would concern
+            await let_go(response, chunks, patience_s=DRAIN_S)
 
 
 def _say_which_key(error: Unauthenticated, endpoint: Endpoint) -> None:
@@ -279,35 +308,3 @@ def _say_which_key(error: Unauthenticated, endpoint: Endpoint) -> None:
     elif message.startswith(f"{name} refused the key"):
         said = message.removeprefix(f"{name} refused the key")
         error.message = f"{name} wants a key, and has none{said} Keep one: ask auth set-key {name}"
-
-
-def _make_transport(endpoint: Endpoint) -> httpx.AsyncHTTPTransport:
-    # Certificates are loaded only for those who need them: 20 ms and up to 10 MiB.
-    is_secure = endpoint.base_url.lower().startswith("https:")
-    proxy = endpoint.proxy if endpoint.unix_socket is None else None
-    if proxy is not None and not proxy.lower().startswith(("http://", "https://")):
-        raise Unavailable(
-            f"{endpoint.provider}: a proxy is reached over http or https, not as "
-            f"{proxy.partition(':')[0]}: set `proxy`.",
-            data={"final": True},
-        )
-    try:
-        return httpx.AsyncHTTPTransport(
-            verify=load_certificates(endpoint) if is_secure else False,
-            uds=endpoint.unix_socket,
-            proxy=None
-            if proxy is None
-            else httpx.Proxy(
-                proxy,
-                ssl_context=load_certificates(endpoint)
-                if proxy.lower().startswith("https:")
-                else None,
-            ),
-            trust_env=False,
-            # As many at once as are asked for: others' turns must not wait for ours.
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=20),
-        )
-    except (httpx.InvalidURL, ValueError):
-        raise Unavailable(
-            f"{endpoint.provider}: the proxy's address is none: set `proxy`.", data={"final": True}
-        ) from None

@@ -155,7 +155,7 @@ class Models:
                 await nursery.start(self._local.run)
                 task_status.started()
                 await trio.to_thread.run_sync(_import_transport)
-                await trio.sleep_forever()
+                await self._make_transport().run()
         finally:
             if self._transport_made is not None:
                 await self._transport_made.aclose()
