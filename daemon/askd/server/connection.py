@@ -10,7 +10,7 @@ import contextlib
 import logging
 import math
 import os
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import trio
@@ -57,22 +57,39 @@ async def receive_some(stream: trio.abc.Stream) -> bytes | bytearray:
         return await stream.receive_some(RECEIVE_BYTES)
     while True:
         await trio.lowlevel.wait_readable(stream.socket)
-        try:
-            return os.read(stream.socket.fileno(), RECEIVE_BYTES)
-        except BlockingIOError:
-            continue
-        except OSError as error:
-            raise trio.BrokenResourceError(f"The connection is broken: {error}") from error
+        data = receive_now(stream)
+        if data is not None:
+            return data
+
+
+def receive_now(stream: trio.abc.Stream) -> bytes | None:
+    """What has come already, of a socket; None: nothing, or nobody knows."""
+    if not isinstance(stream, trio.SocketStream):
+        return None
+    try:
+        return os.read(stream.socket.fileno(), RECEIVE_BYTES)
+    except BlockingIOError:
+        return None
+    except OSError as error:
+        raise trio.BrokenResourceError(f"The connection is broken: {error}") from error
 
 
 class Connection:
-    """A peer's stream and what is going on on it."""
+    """A peer's stream and what is going on on it. `greeted` is called when it has said hello."""
 
-    def __init__(self, stream: trio.abc.Stream, dispatch: Dispatch) -> None:
+    def __init__(
+        self,
+        stream: trio.abc.Stream,
+        dispatch: Dispatch,
+        *,
+        greeted: Callable[[], None] = lambda: None,
+    ) -> None:
         self.peer = Peer()
-        self.greeted = trio.Event()
         self._stream = stream
         self._dispatch = dispatch
+        self._tell_greeted = greeted
+        self._is_new = True
+        self._is_greeted = False
         self._slots = trio.Semaphore(REQUESTS_LIMIT)
 
     async def run(self) -> None:
@@ -125,7 +142,7 @@ class Connection:
             deadline = math.inf
             if reader.unfinished:
                 deadline = min(trio.current_time() + PROGRESS_LIMIT_S, began + MESSAGE_LIMIT_S)
-            if not self.greeted.is_set():
+            if not self._is_greeted:
                 deadline = min(deadline, hello_by)
             data = await self._receive(deadline)
             if data is None:
@@ -154,6 +171,12 @@ class Connection:
 
     async def _receive(self, deadline: float) -> bytes | bytearray | None:
         """Read some; None: nothing came in time."""
+        if self._is_new:
+            self._is_new = False
+            # Whoever connects has mostly written before we are awake.
+            data = receive_now(self._stream)
+            if data is not None:
+                return data
         if deadline == math.inf:
             return await receive_some(self._stream)
         with trio.move_on_at(deadline):
@@ -163,14 +186,15 @@ class Connection:
     async def _take(self, message: Message, requests: trio.Nursery) -> bool:
         """Start on one message; False: the connection is over."""
         match message:
-            case Request(id=id, method=method, params=params) if not self.greeted.is_set():
+            case Request(id=id, method=method, params=params) if not self._is_greeted:
                 if method != "hello":
                     self._refuse(id, "hello_needed", "The first request must be hello.")
                     return False
                 error, result = self._dispatch.greet(self.peer, params)
                 self._post(id, error, result)
                 if error is None or self.peer.foreign:
-                    self.greeted.set()
+                    self._is_greeted = True
+                    self._tell_greeted()
             case Request():
                 if self._slots.value:
                     self._slots.acquire_nowait()

@@ -101,24 +101,17 @@ class Reception:
             await trio.aclose_forcefully(stream)
 
     async def _serve(self, stream: trio.SocketStream, dispatch: Dispatch, *, pid: int) -> None:
-        connection = Connection(stream, dispatch)
+        connection = Connection(stream, dispatch, greeted=lambda: self._end_handshake(connection))
         connection.peer.pid = pid
         self._connections.add(connection)
-        # In it: the connection, and the watch that notes its hello and ends with it.
-        async with trio.open_nursery() as nursery:
-            self._handshakes[connection] = (trio.current_time(), nursery.cancel_scope)
-            nursery.start_soon(self._note_hello, connection)
+        with trio.CancelScope() as scope:
+            self._handshakes[connection] = (trio.current_time(), scope)
             try:
                 await connection.run()
             finally:
                 self._connections.discard(connection)
                 self._end_handshake(connection)
                 self.left_at = trio.current_time()
-                nursery.cancel_scope.cancel()
-
-    async def _note_hello(self, connection: Connection) -> None:
-        await connection.greeted.wait()
-        self._end_handshake(connection)
 
     def _end_handshake(self, connection: Connection) -> None:
         self._handshakes.pop(connection, None)

@@ -16,6 +16,7 @@ from askd.core.conversation import Conversation
 from askd.core.events import TurnOptions
 from askd.core.items import AssistantMessage
 from askd.core.outcome import FAILED, OVERFLOW, Failure
+from askd.core.outputs import find_latest
 from askd.core.tokens import encode_size, measure_request
 from askd.core.turn import (
     CallModel,
@@ -222,6 +223,8 @@ class Completion:
         session, setting = self._session, self._setting
         if self._conversation is not session.conversation:
             return  # storage fails: what cannot be recorded is not decided
+        if not find_latest(self._conversation.turns[setting.turn_id]):
+            return
         # As if something had been cut already: what is offered then must fit, too.
         tools = [*self._find_tools().describe(), DESCRIPTION]
         system = find_system(setting.system, setting.options, setting.model)
