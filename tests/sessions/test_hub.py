@@ -1,21 +1,28 @@
 """What is published reaches everyone who watches, encoded once."""
 
+import itertools
 from collections.abc import Callable
+from dataclasses import replace
 
 import trio
 import trio.testing
+from hypothesis import given
+from hypothesis import strategies as st
 
 from askd.core.events import Event, Renamed
+from askd.server.outbox import WRITE_BYTES
 from askd.sessions import hub as hub_module
 from askd.sessions.hub import (
-    GATHERED_LIMIT_BYTES,
+    GATHERED_LENGTH,
     Attached,
     Client,
     Delta,
     Hub,
     Progress,
     Published,
+    TextKind,
     TurnUnsaved,
+    join_deltas,
 )
 
 EVENT = Event("c", 1, 5.0, Renamed("x"))
@@ -198,19 +205,13 @@ class Burst:
         self.hub = Hub(spell, later=self.calls.append)
         self.one = Recorder()
         self.hub.subscribe(self.one)
+        self.offsets: dict[TextKind, int] = {}
 
-    def say(self, *texts: str) -> None:
+    def say(self, *texts: str, kind: TextKind = "text") -> None:
         for text in texts:
-            self.hub.publish(
-                Delta(
-                    conversation_id="c",
-                    turn_id="t",
-                    item_id="t.1",
-                    kind="text",
-                    offset=0,
-                    text=text,
-                )
-            )
+            offset = self.offsets.get(kind, 0)
+            self.offsets[kind] = offset + len(text)
+            self.hub.publish(replace(DELTA, kind=kind, offset=offset, text=text))
 
     def run_calls(self) -> None:
         while self.calls:
@@ -276,9 +277,9 @@ async def test_no_more_is_gathered_than_an_outbox_writes_at_once(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     burst = Burst()
-    half = "x" * (GATHERED_LIMIT_BYTES // 2)
+    half = "\N{GRINNING FACE}" * (GATHERED_LENGTH // 2)
     burst.say("a", half, half)
-    assert [len(frame) for frame in burst.heard] == [1, GATHERED_LIMIT_BYTES]
+    assert [len(frame) for frame in burst.heard] == [1, WRITE_BYTES]
     burst.run_calls()
     assert len(burst.heard) == 2
 
@@ -292,3 +293,56 @@ async def test_what_is_gathered_goes_out_when_the_tasks_have_run(
     burst.say("a", "b", "c")
     await trio.testing.wait_all_tasks_blocked()
     assert burst.heard == [b"a", b"bc"]
+
+
+async def test_thought_and_text_stay_apart_and_in_order(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    burst = Burst()
+    encoded: list[tuple[TextKind, int, str]] = []
+
+    def encode(value: Published) -> bytes:
+        if isinstance(value, Delta):
+            encoded.append((value.kind, value.offset, value.text))
+        return spell(value)
+
+    burst.hub = Hub(encode, later=burst.calls.append)
+    burst.hub.subscribe(burst.one)
+    burst.say("now")
+    burst.say("I ", "think", kind="reasoning")
+    burst.say(", so", " I", " am")
+    burst.run_calls()
+    assert burst.heard == [b"now", b"I think, so I am"]
+    assert encoded == [
+        ("text", 0, "now"),
+        ("reasoning", 0, "I think"),
+        ("text", 3, ", so I am"),
+    ]
+
+
+FRAGMENT = st.tuples(
+    st.sampled_from(["t.0", "t.1"]), st.sampled_from(["text", "reasoning"]), st.text()
+)
+
+
+@given(st.lists(FRAGMENT))
+def test_joined_deltas_say_what_they_said_apart(fragments: list[tuple[str, TextKind, str]]) -> None:
+    deltas: list[Delta] = []
+    lengths: dict[tuple[str, TextKind], int] = {}
+    for item_id, kind, text in fragments:
+        offset = lengths.get((item_id, kind), 0)
+        lengths[item_id, kind] = offset + len(text)
+        deltas.append(replace(DELTA, item_id=item_id, kind=kind, offset=offset, text=text))
+    joined = join_deltas(deltas)
+    assert spread(joined) == spread(deltas)
+    keys = [(each.item_id, each.kind) for each in joined]
+    assert all(one != other for one, other in itertools.pairwise(keys))
+
+
+def spread(deltas: list[Delta]) -> list[tuple[str, str, int, str]]:
+    """Every code point with its place, in the order in which it is heard."""
+    return [
+        (each.item_id, each.kind, each.offset + number, point)
+        for each in deltas
+        for number, point in enumerate(each.text)
+    ]

@@ -1,14 +1,15 @@
 """The hub: hands what happens in one conversation to everyone who watches it.
 
 Each published value is encoded once, however many watch. Deltas that follow each
-other at once are gathered and offered together, before anything else is. The hub
+other at once are gathered, and offered as one, before anything else is. The hub
 never waits: a subscriber takes a frame or copes with having no room for it; one
 that raises is dropped and does not disturb the others.
 """
 
+import itertools
 import logging
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
@@ -22,8 +23,9 @@ log = logging.getLogger(__name__)
 QUIET_S = 0.002
 """After so long without an offer a delta is offered at once. One that comes sooner waits for those
 that come with it, until the tasks that can run have run: in a burst each offer costs a write."""
-GATHERED_LIMIT_BYTES = 64 * 1024
-"""What is gathered at the most: as much as an outbox writes at once."""
+GATHERED_LENGTH = 16 * 1024
+"""Code points that are gathered at the most: of four bytes each, as much as an outbox writes at
+once."""
 
 Later = Callable[[Callable[[], None]], object]
 """Has something called when the tasks that can run have run: a trio token's `run_sync_soon`."""
@@ -127,8 +129,8 @@ class Hub:
     def __init__(self, encode: Callable[[Published], bytes], *, later: Later | None = None) -> None:
         self._encode = encode
         self._later = later
-        self._gathered: list[bytes] = []
-        self._gathered_bytes = 0
+        self._gathered: list[Delta] = []
+        self._gathered_length = 0
         self._spoke_at = -math.inf
         self._subscribers: dict[Subscriber, bool] = {}
         self._clients: dict[Subscriber, Client] = {}
@@ -178,19 +180,17 @@ class Hub:
         """Encode once and offer to everyone. Only deltas and progress may be dropped."""
         if not self._subscribers:
             return
-        frame = self._encode(value)
-        if isinstance(value, Delta) and self._gather(frame):
+        if isinstance(value, Delta) and self._gather(value):
             return
         self.flush()
-        self._offer_all(frame, droppable=isinstance(value, Delta | Progress))
+        self._offer_all(self._encode(value), droppable=isinstance(value, Delta | Progress))
 
     def flush(self) -> None:
         """Offer what is gathered now. Raises nothing."""
         if not self._gathered:
             return
-        frame = b"".join(self._gathered)
-        self._gathered.clear()
-        self._gathered_bytes = 0
+        gathered, self._gathered, self._gathered_length = self._gathered, [], 0
+        frame = b"".join(map(self._encode, join_deltas(gathered)))
         self._offer_all(frame, droppable=True)
 
     def tell_attached(self, conversation_id: str) -> None:
@@ -209,7 +209,7 @@ class Hub:
                 return  # one had no room and left: who is there since then has been told
             self._offer(subscriber, frame, droppable=True)
 
-    def _gather(self, frame: bytes) -> bool:
+    def _gather(self, delta: Delta) -> bool:
         """Keep a delta for later; False: nothing came just before it, so that it may go now."""
         if self._later is None:
             return False
@@ -217,9 +217,9 @@ class Hub:
             if trio.current_time() - self._spoke_at >= QUIET_S:
                 return False
             self._later(self.flush)
-        self._gathered.append(frame)
-        self._gathered_bytes += len(frame)
-        if self._gathered_bytes >= GATHERED_LIMIT_BYTES:
+        self._gathered.append(delta)
+        self._gathered_length += len(delta.text)
+        if self._gathered_length >= GATHERED_LENGTH:
             self.flush()
         return True
 
@@ -235,3 +235,16 @@ class Hub:
         except Exception:
             log.exception("Subscriber failed and was dropped: %s", type(subscriber).__name__)
             self.unsubscribe(subscriber)
+
+
+def join_deltas(deltas: Sequence[Delta]) -> list[Delta]:
+    """The same text in as few deltas as can be: those of one item and kind in a row become one.
+
+    Each delta is behind those of its item and kind that come before it, without a gap.
+    """
+    joined: list[Delta] = []
+    for _, run in itertools.groupby(deltas, key=lambda each: (each.item_id, each.kind)):
+        first, *rest = run
+        text = "".join([first.text, *(each.text for each in rest)])
+        joined.append(replace(first, text=text) if rest else first)
+    return joined
