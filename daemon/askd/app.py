@@ -24,9 +24,9 @@ from askd.config import Environment, read_environment, read_settings
 from askd.core import outcome
 from askd.core.events import Event
 from askd.errors import find_known
-from askd.garbage import spare_what_stays
 from askd.host import Daemon, describe_owner, describe_self, find_cache, find_places
 from askd.idleness import is_needed, leave_when_idle
+from askd.interpreter import settle_in
 from askd.jobs.desk import JobDesk
 from askd.jobs.kinds import make_kinds
 from askd.jobs.turn import steer_turns
@@ -297,7 +297,7 @@ class Application:
                 ownership.announce(describe_owner(self._identity, self._door.address))
                 rooms.start_soon(self._mirror.run)  # it takes the last room of a full disk
                 rooms.start_soon(self._reception.run, self._door, self._make_house())
-                spare_what_stays()
+                settle_in()
                 self._notifier.ready()
                 log.info("Ready: pid=%d, socket=%s", self._identity.pid, self._door.address)
                 await self._leave(ownership, await self._host.wait_stop())

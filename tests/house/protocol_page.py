@@ -84,11 +84,11 @@ FOLLOWING = """
 `conversation/subscribe` answers pages of events after `after_seq`. While `next_after_seq` is a
 number there is more: subscribe again from there. The last page has `next_after_seq: null` and in
 `live` the text so far of every item that is being written; from then on each committed event comes
-as an `event`, each fragment of an answer as a `delta`, in order, none missing and none twice. (A
-text so far that is too long for the answer comes as deltas from offset 0, with `live` empty.) A
-delta's `offset` counts code points: print only what is beyond your own offset. The text of the
-item, when its event comes, is what counts. `turn/start` with `follow: true` does the same from the
-prompt's own event on.
+as an `event`, each fragment of an answer as a `delta`, in order, none missing and none twice;
+fragments that come faster than they are written come as one. (A text so far that is too long
+for the answer comes as deltas from offset 0, with `live` empty.) A delta's `offset` counts code
+points: print only what is beyond your own offset. The text of the item, when its event comes, is
+what counts. `turn/start` with `follow: true` does the same from the prompt's own event on.
 
 Only the end of a long conversation is wanted? Its summary has `last_seq`, and there are no gaps:
 read or subscribe from so many events before it on. A prompt may stand far before its

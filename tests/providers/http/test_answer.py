@@ -24,6 +24,7 @@ from askd.errors import (
     UnknownModel,
 )
 from askd.providers.base import Ended, Endpoint, HttpCall, ModelRequest, StreamEvent, TextDelta
+from askd.providers.http.answer import AT_ONCE
 from askd.providers.http.transport import Transport
 from askd.providers.refusals import read_refusal
 from tests.fakes import chat_answers
@@ -319,6 +320,54 @@ async def test_error_that_does_not_end_is_known_by_its_status(autojump_clock: Mo
     with pytest.raises(Unauthenticated, match="No"):
         await Scene(endless).ask()
     assert trio.current_time() == pytest.approx(5)
+
+
+# ---- others' turns --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("split", [False, True], ids=["one read", "a read each"])
+async def test_a_fast_answer_lets_others_have_their_turns(split: bool) -> None:
+    """Though nothing of it is ever waited for."""
+    pieces = [chunk({"content": "x"}) for _ in range(AT_ONCE * 10)]
+    end = [chunk({}, finish="stop"), DONE]
+    body = [*pieces, *end] if split else [b"".join([*pieces, *end])]
+    scene = Scene(stream_of(*body))
+    turns = 0
+
+    async def live_beside() -> None:
+        nonlocal turns
+        while True:
+            await trio.lowlevel.checkpoint()
+            turns += 1
+
+    async with (
+        trio.open_nursery() as nursery,
+        scene.transport.stream(
+            WHERE, CODEC, ModelRequest(model="m", items=[]), progress=lambda kind, text: None
+        ) as events,
+    ):
+        await anext(events)
+        nursery.start_soon(live_beside)
+        texts = [text_of([event]) async for event in events]
+        nursery.cancel_scope.cancel()
+    assert "".join(texts) == "x" * (len(pieces) - 1)
+    assert turns > 5  # of ten; the first of them begin it
+
+
+async def test_an_answer_cut_off_in_anothers_turn_loses_nothing_before_it() -> None:
+    pieces = [chunk({"content": f"{n} "}) for n in range(AT_ONCE * 2)]
+    scene = Scene(stream_of(b"".join(pieces), 1e9))
+    taken: list[StreamEvent] = []
+    with trio.CancelScope() as scope:
+        async with scene.transport.stream(
+            WHERE, CODEC, ModelRequest(model="m", items=[]), progress=lambda kind, text: None
+        ) as events:
+            async for event in events:
+                taken.append(event)
+                if len(taken) == AT_ONCE - 1:
+                    scope.cancel()
+    assert text_of(taken) == "".join(f"{n} " for n in range(len(taken)))
+    assert len(taken) == AT_ONCE - 1
 
 
 # ---- limits on rates ------------------------------------------------------------

@@ -39,11 +39,15 @@ from askd.providers.http.bodies import (
 from askd.providers.http.limiter import Limiter, Pass
 from askd.providers.http.retry import RetryRules, is_retryable, plan_wait, write_seconds
 from askd.providers.http.screen import Screen
-from askd.providers.http.trouble import describe_trouble
+from askd.providers.http.trouble import describe_garbage, describe_late, describe_trouble
 from askd.providers.origins import find_origin, keep_own_thoughts, mark_thought
 from askd.providers.refusals import restore_error
 
 logger = logging.getLogger(__name__)
+
+AT_ONCE = 32
+"""Events between two turns of everybody else's. One read of a fast answer can bring hundreds,
+twenty milliseconds' work, and all that a neighbour asks for takes some ten turns."""
 
 
 class Sender(Protocol):
@@ -110,6 +114,7 @@ class Answer:
         self._state: Literal["fresh", "shown", "ended", "closed"] = "fresh"
         self._error: ProviderError | None = None  # raised when all that is ready was taken
         self._tried = 0
+        self._taken = 0
         self._turn = transport.limiter.take_turn(lambda words: progress("waiting", words))
         self._give_up_at = trio.current_time() + limits.total_s
         self._gap_at = self._give_up_at
@@ -122,6 +127,9 @@ class Answer:
         return self
 
     async def __anext__(self) -> StreamEvent:
+        self._taken += 1
+        if self._taken % AT_ONCE == 0:
+            await trio.lowlevel.checkpoint()
         # A wait is measured from here, so a slow reader of events is not the server's fault.
         self._gap_at = trio.current_time() + self._limits.gap_s
         while True:
@@ -248,20 +256,12 @@ class Answer:
                     self._response, self._endpoint, self._codec, body
                 )
             case "garbage":
-                raise BadAnswer(
-                    f"{self._endpoint.provider} answered with something that is no stream of "
-                    "events; is a proxy on the way, or `base_url` not that of the API?"
-                )
+                raise describe_garbage(self._endpoint)
 
     def _raise_late(self, limit_s: float) -> NoReturn:
-        name = self._endpoint.provider
-        if trio.current_time() >= self._give_up_at:
-            sentence = (
-                f"{name}: the answer was not over after {self._limits.total_s / 60:g} minutes"
-            )
-        else:
-            sentence = f"{name} sent nothing for {limit_s:g} seconds"
-        raise Unavailable(sentence, data={"final": True})
+        is_over = trio.current_time() >= self._give_up_at
+        whole_s = self._limits.total_s if is_over else None
+        raise describe_late(self._endpoint, silence_s=limit_s, whole_s=whole_s)
 
     async def _fail(self, error: ProviderError, *, is_answer: bool = True) -> None:
         """Be ready for another try, after a wait; or keep the error, behind what was held back."""

@@ -11,7 +11,7 @@ import ssl
 
 import httpx
 
-from askd.errors import ProviderError, Unauthenticated, Unavailable, find_causes
+from askd.errors import BadAnswer, ProviderError, Unauthenticated, Unavailable, find_causes
 from askd.providers.base import Endpoint
 
 # OpenSSL's verify codes, from its <openssl/x509_vfy.h>.
@@ -74,6 +74,23 @@ def describe_trouble(endpoint: Endpoint, error: Exception) -> ProviderError:
             return Unavailable(f"{name}: the connection broke inside the answer")
         case _:
             return Unavailable(f"{name}: the connection broke: {_shorten(error)}")
+
+
+def describe_late(endpoint: Endpoint, *, silence_s: float, whole_s: float | None) -> ProviderError:
+    """A sentence for a server that fell silent or, with `whole_s`, whose answer does not end."""
+    name = endpoint.provider
+    sentence = f"{name} sent nothing for {silence_s:g} seconds"
+    if whole_s is not None:
+        sentence = f"{name}: the answer was not over after {whole_s / 60:g} minutes"
+    return Unavailable(sentence, data=dict(_FINAL))
+
+
+def describe_garbage(endpoint: Endpoint) -> ProviderError:
+    """A sentence for what is neither a stream of events nor anything else that is known."""
+    return BadAnswer(
+        f"{endpoint.provider} answered with something that is no stream of events; is a proxy on "
+        "the way, or `base_url` not that of the API?"
+    )
 
 
 def show_address(endpoint: Endpoint) -> str:
