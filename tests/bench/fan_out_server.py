@@ -25,6 +25,7 @@ from askd.store.log import Log
 
 Kind = Literal["house", "naive"]
 ID = "00000000-0000-4000-8000-000000000000"
+ITEM_IDS = (f"{ID}.0", f"{ID}.1")
 TEXT_LENGTH = 45
 """Of a delta: a few words."""
 TURN = 8
@@ -58,12 +59,16 @@ class Plan:
 
 
 def make_delta(number: int, *, stamped: bool) -> Delta:
-    """One delta; a stamped one says when it was made, in nanoseconds of the machine's clock."""
+    """One delta; a stamped one says when it was made, in nanoseconds of the machine's clock.
+
+    Of another item than the one before it: else many would go out as one, and what is measured
+    is the way of each.
+    """
     text = str(time.perf_counter_ns() if stamped else number).ljust(TEXT_LENGTH)
     return Delta(
         conversation_id=ID,
         turn_id=ID,
-        item_id=ID,
+        item_id=ITEM_IDS[number % len(ITEM_IDS)],
         kind="text",
         offset=number * TEXT_LENGTH,
         text=text,
