@@ -29,3 +29,14 @@ async def test_all_who_listen_are_woken() -> None:
         await trio.testing.wait_all_tasks_blocked()
         bell.ring()
     assert sorted(woken) == [0, 1, 2]
+
+
+async def test_another_may_ring_with_it_and_not_the_other_way_round() -> None:
+    both = Bell()
+    one = Bell(also=both)
+    heard = (one.listen(), both.listen())
+    both.ring()
+    assert [each.is_set() for each in heard] == [False, True]
+    heard = (one.listen(), both.listen())
+    one.ring()
+    assert [each.is_set() for each in heard] == [True, True]

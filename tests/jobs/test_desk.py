@@ -41,7 +41,7 @@ async def test_waiting_ends_when_the_last_is_over_or_the_first(
         for job, at in ((first, 1.0), (last, 2.0)):
             await trio.sleep_until(at)
             job.state = "completed"
-            worker.bell.ring()
+            worker.ends.ring()
     assert ended == pytest.approx({"any": 1.0, "all": 2.0}, abs=0.01)
 
 

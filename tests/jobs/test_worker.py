@@ -144,16 +144,27 @@ async def test_work_is_found_at_once_when_it_is_announced_and_by_looking_if_it_i
         await add_job(store)  # nobody says so: it is found by looking
         await trio.sleep(POLL_S)
         assert set(tries.began) == {"j"}
-        for id, announce in (
-            ("k", worker.bell.ring),
-            ("l", lambda: worker.observe([Event("c", 9, 0.0, TurnFinished("t", "completed", 0))])),
-        ):
-            await trio.sleep(1)
-            await add_job(store, id)
-            asked = trio.current_time()
-            announce()
-            await trio.sleep(0.1)
-            assert tries.began[id] == pytest.approx(asked)
+        await trio.sleep(1)
+        await add_job(store, "k")
+        asked = trio.current_time()
+        worker.bell.ring()
+        await trio.sleep(0.1)
+        assert tries.began["k"] == pytest.approx(asked)
+
+
+async def test_the_end_of_a_turn_is_heard_by_whoever_waits_and_asks_the_table_for_nothing(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """Most turns cause no job: those that do are announced with it."""
+    store, tries = make_store(), Work()
+    async with work(store, {"test": Kind(run=tries.run, timeout_s=30)}) as worker:
+        await trio.sleep(1)
+        await add_job(store)
+        heard = worker.ends.listen()
+        worker.observe([Event("c", 9, 0.0, TurnFinished("t", "completed", 0))])
+        assert heard.is_set()
+        await trio.sleep(1)
+        assert not tries.began
 
 
 async def test_a_job_is_run_when_its_time_has_come(

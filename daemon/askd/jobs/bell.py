@@ -7,10 +7,14 @@ import trio
 
 
 class Bell:
-    """Listen first, then look, then wait: a ring in between is not missed."""
+    """Listen first, then look, then wait: a ring in between is not missed.
 
-    def __init__(self) -> None:
+    `also`: another bell, which rings with this one.
+    """
+
+    def __init__(self, also: "Bell | None" = None) -> None:
         self._event = trio.Event()
+        self._also = also
 
     def listen(self) -> trio.Event:
         """What is set at the next ring."""
@@ -20,3 +24,5 @@ class Bell:
         """Wake all who listen."""
         self._event.set()
         self._event = trio.Event()
+        if self._also is not None:
+            self._also.ring()

@@ -100,7 +100,7 @@ class JobDesk:
         ids = [row.id for row in await self._reader.find_jobs(job_ids)]
         deadline = trio.current_time() + timeout_s
         while True:
-            heard = self._worker.bell.listen()
+            heard = self._worker.ends.listen()
             rows = await self._reader.find_jobs(ids)
             over = [row.state in ENDS for row in rows]
             if (any if only_one else all)(over):

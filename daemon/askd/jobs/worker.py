@@ -55,13 +55,15 @@ class Worker:
             queue, log=log, kinds=kinds, now=now, chance=chance, counters=self._counters
         )
         self._sweep_at = 0.0
-        self.bell = Bell()
-        """Rings when a job may have been added, or has ended."""
+        self.ends = Bell()
+        """Rings when a job may be over, a turn's too: for whoever waits for one."""
+        self.bell = Bell(also=self.ends)
+        """Rings when there may be a job to run, or room for one: the worker looks."""
 
     def observe(self, events: Sequence[Event]) -> None:
-        """Look at the jobs: the end of a turn may have caused some, or have been one."""
+        """Hear of a turn's end, which may have been a job's; what it causes rings by itself."""
         if any(isinstance(event.body, TurnFinished) for event in events):
-            self.bell.ring()
+            self.ends.ring()
 
     def stop(self, job_id: str) -> None:
         """End the try of a job that is cancelled already; harmless if there is none."""
