@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 import trio
+import trio.testing
 
 from askd.server import reception
 from askd.server.connection import Connection
 from askd.server.listener import open_door
 from askd.server.reception import CONNECTIONS_LIMIT, HANDSHAKES_LIMIT, Reception
+from tests.fakes.garbage import uncollected
 from tests.fakes.house import HELLO, PeerStream, Refused, Server, open_server, prompt
 
 
@@ -151,3 +153,15 @@ async def test_a_connection_that_fails_is_logged_and_the_others_live(
         monkeypatch.undo()
         assert (await well.call("daemon/status"))["pid"] == 42
     assert "planted" in caplog.text
+
+
+async def test_a_connection_that_is_over_is_freed_at_once_and_not_by_the_collector(
+    tmp_path: Path,
+) -> None:
+    async with open_desk(tmp_path) as desk:
+        with uncollected(Connection):
+            peer = await desk.greet()
+            await peer.stream.aclose()
+            await until_clients(desk, 0)
+            await trio.testing.wait_all_tasks_blocked()
+            del peer

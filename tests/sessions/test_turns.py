@@ -27,7 +27,9 @@ from askd.providers.base import CallDelta, Failed, ModelRequest, ReasoningDelta,
 from askd.sessions.budget import size_request
 from askd.sessions.hub import Progress, TurnUnsaved
 from askd.sessions.live import LiveSession
+from askd.sessions.turns import TurnRun
 from askd.tools.base import Result, Site
+from tests.fakes.garbage import uncollected
 from tests.fakes.log import FakeStore
 from tests.fakes.models import USAGE, ScriptedModels, Step, call_tools, texts_of
 from tests.fakes.sessions import Watcher, ends_of, open_room, to
@@ -429,3 +431,13 @@ async def test_half_a_call_is_not_run() -> None:
         accepted = await room.ask()
         assert (await room.finish(accepted)).code == FAILED
         assert tool.ran == 0
+
+
+async def test_a_turn_that_is_over_is_freed_at_once_and_not_by_the_collector() -> None:
+    """What a run has kept, its session among it, would else stay for thousands of turns."""
+    models = take_turns(["warm"], call_tools("clock"), ["noon it is"])
+    async with open_room(models=models, tools=[Clock()]) as room:
+        await room.finish(await room.ask("hello"))
+        with uncollected(TurnRun):
+            await room.finish(await room.ask("when?"))
+            await trio.testing.wait_all_tasks_blocked()

@@ -75,14 +75,14 @@ def receive_now(stream: trio.abc.Stream) -> bytes | None:
 
 
 class Connection:
-    """A peer's stream and what is going on on it. `greeted` is called when it has said hello."""
+    """A peer's stream and what is going on on it. `greeted` hears of it when it has said hello."""
 
     def __init__(
         self,
         stream: trio.abc.Stream,
         dispatch: Dispatch,
         *,
-        greeted: Callable[[], None] = lambda: None,
+        greeted: Callable[["Connection"], None] = lambda connection: None,
     ) -> None:
         self.peer = Peer()
         self._stream = stream
@@ -194,7 +194,7 @@ class Connection:
                 self._post(id, error, result)
                 if error is None or self.peer.foreign:
                     self._is_greeted = True
-                    self._tell_greeted()
+                    self._tell_greeted(self)
             case Request():
                 if self._slots.value:
                     self._slots.acquire_nowait()

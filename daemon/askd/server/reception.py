@@ -101,7 +101,7 @@ class Reception:
             await trio.aclose_forcefully(stream)
 
     async def _serve(self, stream: trio.SocketStream, dispatch: Dispatch, *, pid: int) -> None:
-        connection = Connection(stream, dispatch, greeted=lambda: self._end_handshake(connection))
+        connection = Connection(stream, dispatch, greeted=self._end_handshake)
         connection.peer.pid = pid
         self._connections.add(connection)
         with trio.CancelScope() as scope:

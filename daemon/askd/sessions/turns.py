@@ -136,6 +136,9 @@ class TurnRun:
                 session.report_unsaved(end, outcome=self._finish.outcome)
         finally:
             session.running = None
+            # They tell this run of what happens, so that each keeps the other: parted, all is
+            # freed at once, and the session with it when its time has come.
+            self._completion = self._calls = None
 
     async def _resolve(self) -> Model | Failure:
         settings = self._session.conversation.settings
