@@ -1,8 +1,9 @@
 """A whole sessions room on fakes: a store, scripted models, and someone who watches."""
 
+import io
 import itertools
 import pickle
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -48,6 +49,13 @@ def encode(value: Published) -> bytes:
     return pickle.dumps(value)
 
 
+def decode(frame: bytes) -> Iterator[Published]:
+    """What `encode` has encoded, one value or several in a row."""
+    stream = io.BytesIO(frame)
+    while stream.tell() < len(frame):
+        yield pickle.load(stream)
+
+
 @dataclass(eq=False)
 class Watcher:
     """A subscriber that keeps all that it is offered."""
@@ -56,9 +64,9 @@ class Watcher:
     broken_off: bool = False
 
     def offer(self, frame: bytes, *, droppable: bool) -> None:
-        value = pickle.loads(frame)
-        assert droppable or not isinstance(value, Delta)
-        self.values.append(value)
+        for value in decode(frame):
+            assert droppable or not isinstance(value, Delta)
+            self.values.append(value)
 
     def break_off(self) -> None:
         self.broken_off = True

@@ -26,10 +26,12 @@ class Watcher:
         session.subscribe(self)
 
     def offer(self, frame: bytes, *, droppable: bool) -> None:
-        kind, method, (params,) = msgpack.unpackb(frame)
-        assert kind == 2
-        if method == "event":
-            self.seen.append((params["seq"], params["type"]))
+        reader = msgpack.Unpacker()
+        reader.feed(frame)
+        for kind, method, (params,) in reader:
+            assert kind == 2
+            if method == "event":
+                self.seen.append((params["seq"], params["type"]))
 
     def break_off(self) -> None:
         self.has_gap = True

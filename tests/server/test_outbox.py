@@ -140,6 +140,59 @@ async def test_while_the_writer_waits_all_goes_straight_into_the_socket() -> Non
         box.finish()
 
 
+async def test_what_is_taken_together_is_written_in_one_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    box, written = Outbox(), list[str]()
+    writes: list[bytes] = []
+    ours, theirs = open_sockets()
+    write = os.write
+
+    def note(fd: int, data: bytes) -> int:
+        writes.append(data)
+        return write(fd, data)
+
+    monkeypatch.setattr(os, "write", note)
+    async with ours, theirs, trio.open_nursery() as nursery:
+        nursery.start_soon(box.write_all, ours)
+        await trio.testing.wait_all_tasks_blocked()
+        with box.together():
+            box.post(b"answer", on_sent=lambda: written.append("answer"))
+            assert box.offer(b"event", source="a", droppable=False)
+            assert (read_now(theirs), written) == (b"", [])
+        assert (read_now(theirs), written) == (b"answerevent", ["answer"])
+        assert writes == [b"answerevent"]
+        with box.together():
+            pass
+        assert len(writes) == 1
+        box.finish()
+
+
+async def test_of_what_is_taken_together_the_writer_writes_what_the_socket_does_not_take() -> None:
+    box, written = Outbox(), list[str]()
+    ours, theirs = open_sockets()
+    large = b"x" * NOTIFICATIONS_LIMIT_BYTES
+    async with ours, theirs, trio.open_nursery() as nursery:
+        nursery.start_soon(box.write_all, ours)
+        await trio.testing.wait_all_tasks_blocked()
+        with box.together():
+            box.post(large, on_sent=lambda: written.append("large"))
+            box.post(b"1", on_sent=lambda: written.append("1"))
+        assert written == []
+        box.post(b"2", on_sent=lambda: written.append("2"))
+        box.finish()
+        received = b""
+        while len(received) < len(large) + 2:
+            received += await theirs.receive_some()
+    assert received == large + b"12"
+    assert written == ["large", "1", "2"]
+
+
+async def test_what_is_taken_together_before_the_writer_comes_waits_for_it() -> None:
+    box = Outbox()
+    with box.together():
+        box.post(b"1")
+    assert await write_out(box) == b"1"
+
+
 async def test_nothing_overtakes_what_waits() -> None:
     box = Outbox()
     ours, theirs = open_sockets()

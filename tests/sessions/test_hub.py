@@ -346,3 +346,28 @@ def spread(deltas: list[Delta]) -> list[tuple[str, str, int, str]]:
         for each in deltas
         for number, point in enumerate(each.text)
     ]
+
+
+async def test_events_that_were_committed_together_are_offered_together_behind_what_was_said(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    burst = Burst()
+    burst.say("a", "b")
+    burst.hub.publish_all([EVENT, EVENT, EVENT])
+    assert burst.one.frames == [(b"a", True), (b"b", True), (b"Event" * 3, False)]
+    burst.hub.publish_all([])
+    assert len(burst.heard) == 3
+
+
+def test_many_events_are_offered_in_several_pieces_for_those_who_have_room_for_some() -> None:
+    each = hub_module.TOGETHER_BYTES // 2
+    hub, one = Hub(lambda value: b"e" * each), Recorder()
+    hub.subscribe(one)
+    hub.publish_all([EVENT] * 5)
+    assert [len(frame) for frame, _ in one.frames] == [2 * each, 2 * each, each]
+
+
+def test_events_that_nobody_watches_are_not_encoded() -> None:
+    encode = Encoder()
+    Hub(encode).publish_all([EVENT])
+    assert encode.count == 0

@@ -1,7 +1,6 @@
 """Sessions and jobs on the real log: what the fakes promise, the disk keeps."""
 
 import itertools
-import pickle
 import sqlite3
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager, closing
@@ -20,7 +19,7 @@ from askd.jobs.kinds import make_kinds
 from askd.jobs.worker import Worker
 from askd.providers.base import ModelRequest
 from askd.sessions.admission import Admission
-from askd.sessions.needs import Means
+from askd.sessions.needs import Means, TitleMode
 from askd.sessions.prompts import Accepted, Prompt
 from askd.sessions.registry import Sessions
 from askd.sessions.targets import Target
@@ -30,7 +29,7 @@ from askd.store.queries import Reader
 from askd.store.writer import Writer
 from askd.tools.registry import Registry
 from tests.fakes.models import ScriptedModels, Step, last_words, texts_of
-from tests.fakes.sessions import encode, make_id, to
+from tests.fakes.sessions import decode, encode, make_id, to
 
 BOOTS = itertools.count(1)
 
@@ -65,7 +64,9 @@ class Daemon:
 
 
 @asynccontextmanager
-async def boot(path: Path, models: ScriptedModels | None = None) -> AsyncIterator[Daemon]:
+async def boot(
+    path: Path, models: ScriptedModels | None = None, title: TitleMode = "first-words"
+) -> AsyncIterator[Daemon]:
     """A daemon's rooms on the database at `path`; they are killed when the block ends."""
     models = models or ScriptedModels()
     now = itertools.count(1_000_000).__next__
@@ -83,7 +84,7 @@ async def boot(path: Path, models: ScriptedModels | None = None) -> AsyncIterato
                 tools=Registry(),
                 now=lambda: 1.0,
                 new_id=make_id,
-                title_mode=lambda: "first-words",
+                title_mode=lambda: title,
                 turns=trio.CapacityLimiter(64),
             )
             memory = MemoryLog(observe=lambda events: sessions.observe(events), now=lambda: 1.0)
@@ -125,9 +126,9 @@ class TitleListener:
         self.heard = trio.Event()
 
     def offer(self, frame: bytes, *, droppable: bool) -> None:
-        value = pickle.loads(frame)
-        if isinstance(value, Event) and isinstance(value.body, Titled):
-            self.heard.set()
+        for value in decode(frame):
+            if isinstance(value, Event) and isinstance(value.body, Titled):
+                self.heard.set()
 
     def break_off(self) -> None:
         raise AssertionError("nothing is deleted here")
@@ -187,8 +188,12 @@ async def test_twenty_prompts_at_once(path: Path) -> None:
         await check_log(daemon.reader, first.session.id)
 
 
-async def test_a_conversation_gets_its_title(path: Path) -> None:
-    async with boot(path) as daemon:
+@pytest.mark.parametrize(
+    ("mode", "title"), [("first-words", "hello there"), ("model", "Greetings")]
+)
+async def test_a_conversation_gets_its_title(path: Path, mode: TitleMode, title: str) -> None:
+    models = ScriptedModels(lambda request: ["Greetings"])
+    async with boot(path, models, mode) as daemon:
         await daemon.nursery.start(daemon.worker.run)
         accepted = await daemon.ask("hello there")
         listener = TitleListener()
@@ -196,10 +201,10 @@ async def test_a_conversation_gets_its_title(path: Path) -> None:
         await daemon.finish(accepted)
         with trio.fail_after(10):
             await listener.heard.wait()
-        assert accepted.session.conversation.title == "hello there"
+        assert accepted.session.conversation.title == title
         row = await daemon.reader.get(accepted.session.id)
         assert row is not None
-        assert row.title == "hello there"
+        assert row.title == title
         assert await daemon.reader.count_open_jobs() == 0
 
 

@@ -224,10 +224,11 @@ class Connection:
         """Send an answer, and begin what follows from it: no checkpoint between."""
         answered = False
         try:
-            if self._post(request.id, outcome.error, outcome.result, slot=True):
-                answered = True
-                if outcome.then is not None:
-                    outcome.then()
+            with self.peer.outbox.together():
+                if self._post(request.id, outcome.error, outcome.result, slot=True):
+                    answered = True
+                    if outcome.then is not None:
+                        outcome.then()
         except Exception:
             log.exception("What followed from an answer failed: %.40s", request.method)
         finally:

@@ -8,7 +8,9 @@ a frame goes straight into the socket, as far as that takes it without a wait.
 
 import os
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from typing import NamedTuple
 
 import trio
@@ -39,7 +41,22 @@ class Outbox:
         self._notification_bytes = 0
         self._wake = trio.Event()
         self._finishing = False
+        self._holding = False
         self._idle: trio.SocketStream | None = None  # the stream while its writer waits
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Write what is taken in the block in one go, behind it; the block must not wait.
+
+        Each write wakes the peer, which takes as long as writing all of it.
+        """
+        self._holding = True
+        try:
+            yield
+        finally:
+            self._holding = False
+            if self._queue:
+                self._write_queue()
 
     def post(self, frame: bytes, *, on_sent: Callable[[], None] | None = None) -> None:
         """Take a frame that must be written; `on_sent` is called when it has been."""
@@ -100,27 +117,42 @@ class Outbox:
             for start in range(0, len(content), WRITE_BYTES):
                 with trio.fail_after(WRITE_LIMIT_S):
                     await stream.send_all(content[start : start + WRITE_BYTES])
-            for each in batch:
-                if each.on_sent is not None:
-                    each.on_sent()
+            _tell_sent(batch)
 
     def _add(self, waiting: Waiting) -> None:
         self._queue.append(waiting)
         if waiting.source is not None:
             self._notifications += 1
             self._notification_bytes += len(waiting.frame)
-        self._wake.set()
+        if not self._holding:
+            self._wake.set()
 
     def _write_now(self, frame: bytes) -> bytes | None:
         """Write what the socket takes without a wait; what is left of it, None: nothing."""
-        if self._idle is None or self._queue:
+        if self._holding or self._queue or self._idle is None:
             return frame
+        return self._try_write(frame, self._idle)
+
+    def _try_write(self, frame: bytes, stream: trio.SocketStream) -> bytes | None:
         try:
             # Asked for each time: a descriptor that was closed may be another file's by now.
-            written = os.write(self._idle.socket.fileno(), frame)
+            written = os.write(stream.socket.fileno(), frame)
         except OSError:
             return frame  # it is full, or broken: the writer's task finds out
         return frame[written:] if written < len(frame) else None
+
+    def _write_queue(self) -> None:
+        """Write what waits if nobody else does; what the socket does not take is the task's."""
+        if self._idle is not None:
+            batch = self._take()
+            rest = self._try_write(b"".join(each.frame for each in batch), self._idle)
+            sent = partial(_tell_sent, batch)
+            if rest is None:
+                sent()
+            else:  # it must follow, whatever else is left out
+                self._queue.appendleft(Waiting(rest, on_sent=sent))
+        if self._queue:
+            self._wake.set()
 
     def _take(self) -> list[Waiting]:
         batch: list[Waiting] = []
@@ -133,3 +165,9 @@ class Outbox:
             size += len(waiting.frame)
             batch.append(waiting)
         return batch
+
+
+def _tell_sent(batch: Sequence[Waiting]) -> None:
+    for each in batch:
+        if each.on_sent is not None:
+            each.on_sent()

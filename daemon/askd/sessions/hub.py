@@ -27,6 +27,10 @@ GATHERED_LENGTH = 16 * 1024
 """Code points that are gathered at the most: of four bytes each, as much as an outbox writes at
 once."""
 
+TOGETHER_BYTES = 16 * 1024
+"""Events that are offered as one at the least: a subscriber without room for all of them hears of
+a gap, and of a long import it need not miss what there was room for."""
+
 Later = Callable[[Callable[[], None]], object]
 """Has something called when the tasks that can run have run: a trio token's `run_sync_soon`."""
 
@@ -112,7 +116,7 @@ class Subscriber(Protocol):
     """Whoever watches a conversation."""
 
     def offer(self, frame: bytes, *, droppable: bool) -> None:
-        """Take an encoded value, or several deltas in a row; what is droppable may be left out.
+        """Take an encoded value, or several in a row; what is droppable may be left out.
 
         Never waits.
         """
@@ -184,6 +188,22 @@ class Hub:
             return
         self.flush()
         self._offer_all(self._encode(value), droppable=isinstance(value, Delta | Progress))
+
+    def publish_all(self, events: Sequence[Event]) -> None:
+        """The same for events that were committed together: as few offers as may be."""
+        if not self._subscribers or not events:
+            return
+        self.flush()
+        frames: list[bytes] = []
+        size = 0
+        for event in events:
+            frames.append(self._encode(event))
+            size += len(frames[-1])
+            if size >= TOGETHER_BYTES:
+                self._offer_all(b"".join(frames), droppable=False)
+                frames, size = [], 0
+        if frames:
+            self._offer_all(b"".join(frames), droppable=False)
 
     def flush(self) -> None:
         """Offer what is gathered now. Raises nothing."""

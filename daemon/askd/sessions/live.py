@@ -9,7 +9,6 @@ checkpoint, so that a snapshot and the subscription after it belong together.
 import logging
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import trio
@@ -27,7 +26,7 @@ from askd.sessions.hub import Client, Delta, Hub, Subscriber, TextKind, TurnUnsa
 from askd.sessions.mailbox import Mailbox
 from askd.sessions.memory_jobs import MemoryJobs
 from askd.sessions.offload import offload_bodies
-from askd.sessions.streaming import LiveText, RunningTexts
+from askd.sessions.streaming import RunningTexts, Snapshot
 from askd.sessions.turn_status import RunningTurn, TurnStatus
 from askd.store.log import Log, Write
 from askd.store.projection import ConversationRow
@@ -40,14 +39,6 @@ CATCH_UP_S = 5.0
 """How long an accepted prompt waits for its session to have read what it missed."""
 
 SessionState = Literal["needs_you", "working", "idle"]
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """All that happened after a `seq`, and the text so far of what is being written."""
-
-    events: Sequence[Event]
-    live: Sequence[LiveText]
 
 
 class LiveSession:
@@ -97,16 +88,20 @@ class LiveSession:
     def observe(self, events: Sequence[Event]) -> None:
         """Take committed events, in the order of their seq; those already known are passed over."""
         self.touch()  # a commit may take long, and whoever waited for it has just begun
-        for event in events:
-            if self._unread is not None:
-                self._unread.append(event)
-            if event.seq == self.conversation.last_seq + 1:
-                self._apply(event)
-                self.hub.publish(event)
-            elif event.seq > self.conversation.last_seq and self._unread is None:
-                # A commit that was reported as failed was none: what is missing is read first.
-                log.error("Events are missing: id=%s, before_seq=%d", self.id, event.seq)
-                self._unread = [event]
+        applied: list[Event] = []
+        try:
+            for event in events:
+                if self._unread is not None:
+                    self._unread.append(event)
+                if event.seq == self.conversation.last_seq + 1:
+                    self._apply(event)
+                    applied.append(event)
+                elif event.seq > self.conversation.last_seq and self._unread is None:
+                    # A commit that was reported as failed was none: what is missing is read first.
+                    log.error("Events are missing: id=%s, before_seq=%d", self.id, event.seq)
+                    self._unread = [event]
+        finally:
+            self.hub.publish_all(applied)
         self.mailbox.wake()
 
     def restore(self, events: Sequence[Event]) -> None:

@@ -5,6 +5,7 @@ after each commit. A conversation that is not in memory is read from the log
 first, once however many ask, and what is committed meanwhile is not missed.
 """
 
+import itertools
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
@@ -93,16 +94,16 @@ class Sessions:
 
     def observe(self, events: Sequence[Event]) -> None:
         """Hand committed events to the sessions that they belong to; never raises."""
-        for event in events:
-            session = self._live.get(event.conversation_id)
+        for conversation_id, run in itertools.groupby(events, lambda each: each.conversation_id):
+            session = self._live.get(conversation_id)
             if session is not None:
                 try:
-                    session.observe([event])
+                    session.observe(list(run))
                 except Exception:
                     log.exception("Session failed on an event: id=%s", session.id)
                     session.make_stale()
-            elif event.conversation_id in self._loading:
-                self._loading[event.conversation_id].observed.append(event)
+            elif conversation_id in self._loading:
+                self._loading[conversation_id].observed.extend(run)
 
     # ---- one session -----------------------------------------------------------
 
@@ -323,9 +324,8 @@ class Sessions:
             await trio.sleep(SWEEP_S)
             now = trio.current_time()
             for session in list(self._live.values()):
-                if session.ephemeral or now - session.touched_at < IDLE_UNLOAD_S:
-                    continue
-                if session.is_idle():
+                is_old = not session.ephemeral and now - session.touched_at >= IDLE_UNLOAD_S
+                if is_old and session.is_idle():
                     self.discard(session)
 
     async def _make_room(self) -> None:

@@ -5,9 +5,10 @@ only; what of it should be kept on disk is handed out by `take_unsaved`. It
 decides nothing about when.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from askd.core.events import Event
 from askd.sessions.hub import TextKind
 
 SAVE_BYTES = 4096
@@ -24,6 +25,14 @@ class LiveText:
     item_id: str
     kind: TextKind
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """All that happened after a `seq`, and the text so far of what is being written."""
+
+    events: Sequence[Event]
+    live: Sequence[LiveText]
 
 
 class _Stream:
