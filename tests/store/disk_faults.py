@@ -43,6 +43,9 @@ async def fill_disk(directory: Path) -> dict[str, Any]:
         told["reserve kept"] = reserve.exists()
         await store.writer.append(create("c"))
         await store.writer.append(create("big", *[note("y" * 200 * KIB) for _ in range(10)]))
+        # A deletion empties the log's file: one that is kept has room of its own.
+        await store.writer.append(create("first"))
+        await store.writer.delete("first")
         await rest(directory)
         with filler.open("wb", buffering=0) as stream:
             try:
@@ -69,7 +72,7 @@ async def fill_disk(directory: Path) -> dict[str, Any]:
 
 
 async def rest(directory: Path) -> None:
-    """Until the writer has emptied its log."""
+    """Until the writer has emptied its log, as after a deletion."""
     log = directory / "data" / "ask.db-wal"
     with trio.fail_after(5):
         while log.stat().st_size:

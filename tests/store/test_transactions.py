@@ -53,9 +53,35 @@ def connection_of(transactions: Transactions) -> sqlite3.Connection:
 def test_opened_it_is_at_rest(transactions: Transactions, path: Path) -> None:
     said(transactions, append(add("c", note())))
     assert wal_size(path) > 0
-    transactions.rest()
-    assert wal_size(path) == 0
+    size = wal_size(path)
+    assert transactions.rest()
+    assert wal_size(path) == size, "nothing was deleted: the file is kept"
+    said(transactions, append(add("c", note())))
+    assert wal_size(path) == size
     assert path.with_name("reserve.bin").exists()
+
+
+def test_what_an_earlier_daemon_left_in_the_log_is_emptied(path: Path) -> None:
+    killed = Transactions(path, connect=connect, now=lambda: 1.0, migrations=MIGRATIONS)
+    killed.open()
+    said(killed, append(create("c")))
+    assert killed.rest()
+    assert wal_size(path) > 0
+    next_one = Transactions(path, connect=connect, now=lambda: 1.0, migrations=MIGRATIONS)
+    next_one.open()
+    assert wal_size(path) == 0
+    next_one.close()
+    killed.close()
+
+
+def test_closed_it_leaves_no_log(transactions: Transactions, path: Path) -> None:
+    other = sqlite3.connect(f"file:{path}?mode=ro", uri=True)  # so that SQLite keeps the file
+    other.execute("SELECT * FROM keys").fetchall()
+    assert transactions.rest()
+    assert wal_size(path) > 0
+    transactions.close()
+    assert wal_size(path) == 0
+    other.close()
 
 
 def test_commits_are_counted_and_refusals_stay_what_they_are(transactions: Transactions) -> None:
@@ -170,6 +196,71 @@ def delete_one(transactions: Transactions, id: str) -> None:
     said(transactions, append(create(id, prompt("t", f"quagga {id}"))))
     outcomes = transactions.commit([Asked(delete(id), deletes=True)], at=1.0)
     assert isinstance(outcomes[0], Done)
+
+
+def test_after_a_deletion_the_log_is_emptied_until_all_has_come_to_rest(
+    transactions: Transactions, path: Path
+) -> None:
+    delete_one(transactions, "d")
+    assert wal_size(path) == 0
+    said(transactions, append(add("c", note())))
+    assert transactions.checkpoint()
+    assert wal_size(path) == 0, "a page that was written may still have had some of it"
+    said(transactions, append(add("c", note())))
+    assert transactions.rest()
+    assert wal_size(path) == 0
+    said(transactions, append(add("c", note())))
+    assert transactions.rest()
+    assert wal_size(path) > 0
+
+
+def test_what_a_reader_held_after_a_deletion_is_owed(
+    transactions: Transactions, path: Path
+) -> None:
+    said(transactions, append(add("c", note())))
+    assert transactions.rest()
+    said(transactions, append(create("d", prompt("t", "quagga"))))
+    reader = sqlite3.connect(f"file:{path}?mode=ro", uri=True, isolation_level=None)
+    reader.execute("BEGIN")
+    reader.execute("SELECT * FROM keys").fetchall()
+    outcomes = transactions.commit([Asked(delete("d"), deletes=True)], at=1.0)
+    assert isinstance(outcomes[0], Done)
+    for _ in range(3):
+        said(transactions, append(add("c", note())))
+        assert not transactions.checkpoint()
+        assert not transactions.rest()
+    assert is_in_files(path, b"quagga")
+    reader.close()
+    assert transactions.checkpoint()
+    assert wal_size(path) == 0
+    assert not is_in_files(path, b"quagga")
+
+
+def test_a_change_that_forgets_has_the_log_emptied_at_rest(
+    transactions: Transactions, path: Path
+) -> None:
+    transactions.rest()
+    outcomes = transactions.commit([Asked(lambda *_: Done(None, forgets=True))], at=1.0)
+    assert isinstance(outcomes[0], Done)
+    said(transactions, append(add("c", note())))
+    assert wal_size(path) > 0, "nobody waits for it"
+    assert transactions.rest()
+    assert wal_size(path) == 0
+
+
+def test_while_the_index_cannot_be_cleaned_the_log_is_emptied(
+    transactions: Transactions, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(connection: sqlite3.Connection) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(transactions_module, "tend", fail)
+        delete_one(transactions, "d")
+        assert transactions.rest()
+    said(transactions, append(add("c", note())))
+    assert transactions.rest()
+    assert wal_size(path) == 0
 
 
 def forget_how(transactions: Transactions, monkeypatch: pytest.MonkeyPatch) -> None:

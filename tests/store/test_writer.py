@@ -12,9 +12,10 @@ import trio.testing
 from askd.core.events import Event
 from askd.errors import NewerSchema, NotFound, RequestError, StaleFence, StorageFailed
 from askd.store import changes
+from askd.store import checkpoint as checkpoint_module
 from askd.store import writer as writer_module
 from askd.store.batch import Change
-from askd.store.checkpoint import wal_size
+from askd.store.checkpoint import file_size, wal_size
 from askd.store.jobs import rows as job_rows
 from askd.store.log import Committed, Fence, Partial, Write
 from askd.store.migrations import MIGRATIONS, Migration
@@ -304,23 +305,44 @@ async def test_what_a_reader_held_in_the_log_leaves_it_later(
 
 
 async def test_a_long_log_is_checkpointed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writer_module, "WAL_LIMIT_BYTES", 200_000)
+    monkeypatch.setattr(checkpoint_module, "WAL_LIMIT_BYTES", 200_000)
     async with open_store(path) as store:
         await store.writer.append(create("c", note("x" * 100_000)))
         assert 0 < wal_size(path) < 200_000
-        await store.writer.append(add("c", note("x" * 150_000)))
+        assert file_size(path) < 200_000
+        await store.writer.append(add("c", note("y" * 150_000)))
         await store.writer.ping()
-        assert wal_size(path) == 0
-        assert len(await store.reader.load("c")) == 3
+        assert file_size(path) > 250_000, "what the log held is in the database"
+        kept = wal_size(path)
+        await store.writer.append(add("c", note("z" * 150_000)))
+        assert wal_size(path) == kept, "and the log's file is used again"
+        assert len(await store.reader.load("c")) == 4
 
 
-async def test_at_rest_the_log_is_emptied(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writer_module, "IDLE_S", 0.01)
+async def test_a_log_that_is_written_fast_is_bounded(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkpoint_module, "WAL_LIMIT_BYTES", 200_000)
+    monkeypatch.setattr(checkpoint_module, "KEPT_LIMIT_BYTES", 400_000)
+    longest = 0
     async with open_store(path) as store:
         await store.writer.append(create("c"))
+        for _ in range(100):
+            await store.writer.append(add("c", note("x" * 50_000)))
+            longest = max(longest, wal_size(path))
+        assert len(await store.reader.load("c")) == 101
+    assert longest < 600_000, "100 commits have 5 MB, in less than a second"
+
+
+async def test_at_rest_the_log_is_copied(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writer_module, "IDLE_S", 0.01)
+    async with open_store(path) as store:
+        await store.writer.append(create("c", note("x" * 100_000)))
+        kept = wal_size(path)
         with trio.fail_after(5):
-            while wal_size(path):
+            while file_size(path) < 100_000:
                 await trio.lowlevel.checkpoint()
+        assert wal_size(path) == kept
 
 
 async def test_a_write_with_jobs_is_announced_after_its_commit(path: Path) -> None:

@@ -17,10 +17,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Done(Generic[T]):
-    """What a change came to, true once its batch is committed; `events` are to be published."""
+    """What a change came to, true once its batch is committed; `events` are to be published.
+
+    `forgets`: it took text away, which may not stay in the log's file.
+    """
 
     value: T
     events: Sequence[Event] = ()
+    forgets: bool = False
 
 
 Change = Callable[[sqlite3.Connection, float], Done[T]]

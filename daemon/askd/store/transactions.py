@@ -16,7 +16,7 @@ from typing import Any
 from askd.errors import AskdError, StorageFailed
 from askd.store import refusals
 from askd.store.batch import Change, Done, Outcome, commit_batch
-from askd.store.checkpoint import checkpoint, file_size, rewrite
+from askd.store.checkpoint import LogFile, file_size, rewrite
 from askd.store.database import configure_writer, prepare_file
 from askd.store.migrations import Migration, migrate
 from askd.store.reserve import Reserve
@@ -61,6 +61,9 @@ class Transactions:
         self._reserve = Reserve(path.with_name("reserve.bin"))
         self._identity = (0, 0)
         self._tend_at = 0.0
+        self._log = LogFile(path)
+        # What an earlier daemon left in the file is known to nobody.
+        self._owes_empty_log = True
         self._owes_rewrite = False
         self.connection: sqlite3.Connection | None = None
         self.commits = 0
@@ -85,9 +88,11 @@ class Transactions:
             again = self._try([asked[index] for index in starved], at=at)
             for index, outcome in zip(starved, again, strict=True):
                 outcomes[index] = outcome
+        self._owes_empty_log |= any(isinstance(each, Done) and each.forgets for each in outcomes)
         pairs = zip(asked, outcomes, strict=True)
         if any(each.deletes and isinstance(outcome, Done) for each, outcome in pairs):
             # Deleted text must not live on in the index of words, nor in the log.
+            self._owes_empty_log = True
             self._owes_rewrite = True
             self._tend_search(after_delete=True)
             self.checkpoint()
@@ -98,24 +103,39 @@ class Transactions:
             for outcome in outcomes
         ]
 
+    def is_checkpoint_due(self) -> bool:
+        """Whether the log may be longer than readers should bear."""
+        return self._log.is_due()
+
     def checkpoint(self) -> bool:
-        """Shorten the log as far as readers allow; whether it is empty."""
-        return self.connection is None or checkpoint(self.connection)
+        """Copy the log, and empty its file if deleted text may be in it; False: a reader is there.
+
+        The debt stays, and with it each checkpoint empties the file, until all comes to rest:
+        before that the pages which commits write may still have what was deleted.
+        """
+        if self.connection is None:
+            return True
+        if self._owes_empty_log:
+            return self._log.empty(self.connection)
+        return self._log.copy(self.connection)
 
     def rest(self) -> bool:
-        """What is done while nobody waits: a clean index, an empty log, the reserve refilled.
+        """What is done while nobody waits: a clean index, a copied log, the reserve refilled.
 
         False: a reader holds what the log has, and what was deleted may be in it. Try again.
         """
-        self._tend_search()
-        is_empty = self.checkpoint()
-        if is_empty and self._owes_rewrite and file_size(self._path) <= REWRITE_LIMIT_BYTES:
-            is_empty = self._rewrite()
+        is_clean = self._tend_search()
+        is_done = self.checkpoint()
+        if is_done and self._owes_rewrite and file_size(self._path) <= REWRITE_LIMIT_BYTES:
+            is_done = self._rewrite()
+        if is_done and is_clean:
+            self._owes_empty_log = False
         self._reserve.keep()
-        return is_empty
+        return is_done
 
     def erase(self) -> bool:
         """Leave no byte of what was deleted or replaced; False: a reader or the disk forbids it."""
+        self._owes_empty_log = True
         self._owes_rewrite = False  # it is done here, whatever the size
         return self.rest() and self._rewrite()
 
@@ -133,24 +153,32 @@ class Transactions:
         except (sqlite3.Error, OSError) as error:
             logger.warning("The database cannot be written anew: %s", error)
             return False
+        self._owes_empty_log = True  # behind what was written now may be what was before
         return self.checkpoint()
 
     def close(self) -> None:
         """Empty the log and let go of the database."""
+        self._owes_empty_log = True
         self.rest()
         self._let_go()
 
-    def _tend_search(self, *, after_delete: bool = False) -> None:
-        """Clean the index of words; after deletions in a row not each time, but then at rest."""
+    def _tend_search(self, *, after_delete: bool = False) -> bool:
+        """Clean the index of words; after deletions in a row not each time, but then at rest.
+
+        Answers whether it is clean.
+        """
         if self.connection is None or (after_delete and time.monotonic() < self._tend_at):
-            return
+            return False
         began = time.monotonic()
+        is_clean = True
         try:
             tend(self.connection)
         except sqlite3.Error as error:
             logger.warning("The search index cannot be cleaned now: %s", error)
+            is_clean = False
         ended = time.monotonic()
         self._tend_at = ended + TEND_SHARE * (ended - began)
+        return is_clean
 
     def _try(self, asked: Sequence[Asked], *, at: float) -> list[Outcome]:
         try:

@@ -23,7 +23,6 @@ from askd.core.events import Event
 from askd.errors import StorageFailed
 from askd.store import changes, expiry, refusals
 from askd.store.batch import Change, Done
-from askd.store.checkpoint import WAL_LIMIT_BYTES, wal_size
 from askd.store.log import Committed, Log, Partial, Write
 from askd.store.migrations import MIGRATIONS, Migration
 from askd.store.transactions import Asked, Transactions
@@ -40,11 +39,11 @@ MANY_BODIES = 500
 PARTIALS_S = 0.25
 """How old a running item's text may be on the disk: what a crash can cost of it."""
 IDLE_S = 5.0
-"""After this long without a write the log is emptied: nobody waits for that then."""
+"""After this long without a write the log is copied: nobody waits for that then."""
 HELD_S = 5.0
-"""Between two tries to empty a log that a reader holds while nothing is written."""
+"""Between two tries to copy or empty a log that a reader holds while nothing is written."""
 CHECKPOINT_PAUSE_S = 1.0
-"""Between two tries to shorten a log that a reader holds open."""
+"""After a checkpoint that a reader hindered, before the next is tried."""
 
 
 @dataclass(eq=False, slots=True)
@@ -221,9 +220,9 @@ class Writer(Log):
             if waited.cancelled_caught:
                 if self._partials:
                     return True
-                is_empty = await self._in_thread(self._transactions.rest)
+                is_done = await self._in_thread(self._transactions.rest)
                 # Whoever reads an old state keeps deleted text in the log; but not for ever.
-                self._idle_at = math.inf if is_empty else trio.current_time() + HELD_S
+                self._idle_at = math.inf if is_done else trio.current_time() + HELD_S
         return True
 
     async def _commit_next(self) -> None:
@@ -243,9 +242,10 @@ class Writer(Log):
             request.outcome = outcome
         self._answer(batch)
         self._idle_at = trio.current_time() + IDLE_S
-        if trio.current_time() >= self._checkpoint_at and wal_size(self._path) > WAL_LIMIT_BYTES:
-            self._checkpoint_at = trio.current_time() + CHECKPOINT_PAUSE_S
-            await self._in_thread(self._transactions.checkpoint)
+        if trio.current_time() >= self._checkpoint_at and self._transactions.is_checkpoint_due():
+            is_done = await self._in_thread(self._transactions.checkpoint)
+            # With a pause after each, a log that is written fast would be long whenever one comes.
+            self._checkpoint_at = trio.current_time() + (0.0 if is_done else CHECKPOINT_PAUSE_S)
 
     def _answer(self, batch: Sequence[_Request[Any]]) -> None:
         """Publish, then wake the callers: none may see its answer before the event is out."""

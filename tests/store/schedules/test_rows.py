@@ -94,6 +94,11 @@ def test_a_schedule_that_is_paused_or_gone_takes_no_prompt(schedules: sqlite3.Co
     assert count_events(schedules) == before + 1
 
 
+def test_the_prompt_of_one_that_is_gone_is_to_leave_the_log(schedules: sqlite3.Connection) -> None:
+    assert not rows.pause_schedule(ID)(schedules, 1.0).forgets
+    assert rows.remove_schedule(ID)(schedules, 1.0).forgets
+
+
 def test_prompts_that_are_not_over_are_limited(schedules: sqlite3.Connection) -> None:
     for number in range(WAITING_LIMIT):
         fire(schedules, 60.0 * (number + 1), turn=f"t{number}")

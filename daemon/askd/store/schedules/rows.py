@@ -87,7 +87,7 @@ def remove_schedule(schedule_id: str) -> Change[None]:
     def change(connection: sqlite3.Connection, at: float) -> Done[None]:
         found = find_schedule(connection, schedule_id)
         connection.execute("DELETE FROM schedules WHERE id = ?", (found.id,))
-        return Done(None)
+        return Done(None, forgets=True)
 
     return change
 
