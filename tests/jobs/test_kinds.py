@@ -7,7 +7,7 @@ from tests.fakes.sessions import open_room
 
 
 async def test_whatever_a_turn_causes_is_a_kind_with_a_limit() -> None:
-    async with open_room() as room:
+    async with open_room(title="model") as room:
         accepted = await room.ask("hi")
         await room.finish(accepted)
         kinds = make_kinds(room.sessions)

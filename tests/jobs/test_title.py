@@ -5,6 +5,8 @@ from collections.abc import Iterable
 import pytest
 import trio
 import trio.testing
+from hypothesis import given
+from hypothesis import strategies as st
 
 from askd.core.events import PromptWithdrawn, Titled, TurnFinished
 from askd.core.items import Blob, Text
@@ -12,11 +14,11 @@ from askd.errors import RateLimited
 from askd.jobs.base import Effect, NothingToDo
 from askd.jobs.kinds import make_kinds
 from askd.jobs.title import MODEL_WAIT_S
-from askd.jobs.worker import Worker
 from askd.providers.base import ModelRequest
 from askd.sessions.needs import TitleMode
 from askd.store.log import ClaimedJob, Fence
 from tests.fakes.log import FakeStore
+from tests.fakes.long_talks import at_work
 from tests.fakes.models import ScriptedModels, Step, texts_of
 from tests.fakes.sessions import Room, open_room, to
 
@@ -52,10 +54,12 @@ async def find_title(room: Room, conversation_id: str) -> str | None:
 
 
 async def talk(models: ScriptedModels, mode: TitleMode, text: str = SAID) -> str | None:
-    """The title of a conversation after its first turn."""
-    async with open_room(models=models, title=mode) as room:
+    """The title of a conversation of one turn, in which nobody has looked for one before."""
+    store = FakeStore()
+    async with open_room(store=store, models=models, title="off") as room:
         accepted = await room.ask(text)
         await room.finish(accepted)
+    async with open_room(store=store, models=models, title=mode) as room:
         return await find_title(room, accepted.session.id)
 
 
@@ -106,7 +110,7 @@ async def test_the_embedded_model_and_a_model_without_a_key_are_not_asked() -> N
 
 async def test_nothing_to_do() -> None:
     assert await talk(ScriptedModels(), "off") is None
-    async with open_room() as room:
+    async with open_room(title="model") as room:
         accepted = await room.ask("hi")
         await room.finish(accepted)
         assert await find_title(room, "somewhere else") is None
@@ -116,7 +120,7 @@ async def test_nothing_to_do() -> None:
 
 async def test_it_reads_what_is_not_in_memory() -> None:
     store = FakeStore()
-    async with open_room(store=store) as room:
+    async with open_room(store=store, title="off") as room:
         accepted = await room.ask("hello there")
         await room.finish(accepted)
     async with open_room(store=store) as room:
@@ -125,19 +129,38 @@ async def test_it_reads_what_is_not_in_memory() -> None:
 
 
 async def test_attachments_are_no_words_unless_there_is_nothing_else() -> None:
-    models = ScriptedModels(window=10_000_000)
-    async with open_room(models=models) as room:
+    models, store = ScriptedModels(window=10_000_000), FakeStore()
+    async with open_room(models=models, store=store, title="off") as room:
         log = Text("ERROR: the disk is full", "stdin")
         both = await room.ask(parts=[log, Text("what failed?")])
         only = await room.ask(parts=[log])
         blob = Blob("0" * 64, 300_000, "text/plain")
         large = await room.ask(parts=[blob], blobs={blob.sha256: b"words " * 50_000})
-        titles = []
         for accepted in (both, only, large):
             await room.finish(accepted)
-            titles.append(await find_title(room, accepted.session.id))
+    async with open_room(store=store) as room:
+        titles = [await find_title(room, each.session.id) for each in (both, only, large)]
         assert titles[:2] == ["what failed?", "ERROR: the disk is full"]
         assert (titles[2] or "").startswith("words words")
+
+
+WORDS = st.builds(Text, st.text(max_size=60), st.none() | st.just("stdin"))
+
+
+@given(st.lists(WORDS, min_size=1).filter(lambda parts: any(part.text.strip() for part in parts)))
+def test_it_says_what_a_turn_s_end_would_have_said(parts: list[Text]) -> None:
+    async def find_both() -> tuple[str | None, str | None]:
+        store = FakeStore()
+        async with open_room(store=store, title="off") as room:
+            late = await room.ask(parts=parts)
+            await room.finish(late)
+        async with open_room(store=store) as room:
+            at_once = await room.ask(parts=parts)
+            await room.finish(at_once)
+            return await find_title(room, late.session.id), at_once.session.conversation.title
+
+    by_job, by_turn = trio.run(find_both)
+    assert by_job == by_turn
 
 
 async def test_a_prompt_that_was_taken_back_does_not_name_the_conversation() -> None:
@@ -155,25 +178,14 @@ async def test_a_prompt_that_was_taken_back_does_not_name_the_conversation() -> 
 async def test_the_whole_way_from_a_turn_to_its_title(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
-    async with open_room() as room:
-        worker = Worker(
-            room.store,
-            log=room.store,
-            kinds=make_kinds(room.sessions),
-            now=room.store.now,
-            chance=lambda: 0.5,
-        )
-
-        def observe(events: object) -> None:
-            room.sessions.observe(events)  # type: ignore[arg-type]
-            worker.observe(events)  # type: ignore[arg-type]
-
-        room.store.observe = observe
-        await room.nursery.start(worker.run)
+    async with (
+        open_room(models=proposing("A greeting"), title="model") as room,
+        at_work(room),
+    ):
         accepted = await room.ask("hello there")
         await room.finish(accepted)
         await trio.sleep(1)
-        assert accepted.session.conversation.title == "hello there"
+        assert accepted.session.conversation.title == "A greeting"
         assert [job.state for job in room.store.jobs.values()] == ["completed"]
         await room.finish(await room.ask("again", target=to(accepted.session)))
         assert len(room.store.jobs) == 1

@@ -356,6 +356,17 @@ async def test_an_unsaved_turn_does_not_stand_in_the_way_of_the_next_prompt(
         await check_log(room.store, session.id)
 
 
+async def test_an_unsaved_turn_has_no_title_to_give_and_the_next_one_finds_its_words(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    async with unsaved_turn(title="first-words") as (room, session, _):
+        assert session.conversation.title is None
+        room.store.failing = False
+        await room.finish(await room.ask("second", target=to(session)))
+        assert session.conversation.title == "first"
+        await check_log(room.store, session.id)
+
+
 async def test_prompts_that_waited_while_storage_failed_are_answered_all_the_same() -> None:
     gate = trio.Event()
     models = ScriptedModels(lambda request: [gate, "ok"])

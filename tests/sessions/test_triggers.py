@@ -8,7 +8,8 @@ import pytest
 import trio.testing
 
 from askd.core.bounds import Bounds, find_bounds
-from askd.core.items import Text
+from askd.core.events import Titled
+from askd.core.items import Blob, Part, Text
 from askd.providers.base import CallDelta, ModelRequest, Stopped
 from askd.sessions.compactions import COOL_DOWN_S
 from askd.sessions.rules import ContextRules
@@ -27,8 +28,8 @@ from tests.fakes.long_talks import (
     settle,
     talk,
 )
-from tests.fakes.models import Step
-from tests.fakes.sessions import open_room
+from tests.fakes.models import ScriptedModels, Step
+from tests.fakes.sessions import Watcher, open_room, to
 from tests.fakes.tools import Plain
 
 RULES = ContextRules(compaction_threshold=0.4, prune_threshold=0.6, summary_tokens=100)
@@ -88,7 +89,76 @@ def test_the_coming_prompt_and_its_answer_count(messages: int, relief: Relief | 
     assert choose_relief(10, bounds, messages=messages, may_compact=True) == relief
 
 
-# ---- in turns -------------------------------------------------------------------------
+# ---- titles ----------------------------------------------------------------------------
+
+TYPED, ATTACHED = Blob("0" * 64, 300_000, "text/plain"), Blob("0" * 64, 300_000, "text/plain", "a")
+CONTENT = {TYPED.sha256: b"words " * 50_000}
+
+
+async def test_first_words_stand_behind_the_end_in_its_own_write() -> None:
+    async with open_room() as room:
+        accepted = await room.ask("why is the sky blue?")
+        watcher = Watcher()
+        accepted.session.subscribe(watcher)
+        await room.finish(accepted)
+        end, titled = room.store.writes[-1].bodies[-2:]
+        assert (end.TYPE, titled) == ("turn_finished", Titled("why is the sky blue?"))
+        assert watcher.events[-1].body == titled
+        await talk(room, accepted.session, "and the sea?")
+        assert room.store.writes[-1].bodies[-1].TYPE == "turn_finished"
+        assert accepted.session.conversation.title == "why is the sky blue?"
+        assert jobs_of(room) == []
+
+
+@pytest.mark.parametrize(
+    ("parts", "title"),
+    [([TYPED], None), ([Text("see: "), TYPED], None), ([Text("sum it up"), ATTACHED], "sum it up")],
+)
+async def test_words_that_must_be_read_are_left_to_a_job(
+    parts: list[Part], title: str | None
+) -> None:
+    async with open_room(models=ScriptedModels(window=10_000_000)) as room:
+        accepted = await room.ask(parts=parts, blobs=CONTENT)
+        await room.finish(accepted)
+        assert accepted.session.conversation.title == title
+        assert jobs_of(room) == ([] if title else [("title", "available")])
+
+
+async def test_neither_is_found_in_memory_only_or_where_titles_are_off() -> None:
+    async with open_room() as room:
+        accepted = await room.ask("hi", ephemeral=True)
+        await room.finish(accepted)
+        assert accepted.session.conversation.title is None
+    async with open_room(title="off") as room:
+        assert (await talk(room, None, "hi")).conversation.title is None
+        assert jobs_of(room) == []
+
+
+async def test_a_prompt_that_was_taken_back_names_nothing() -> None:
+    gate = trio.Event()
+    async with open_room(models=ScriptedModels(lambda request: [gate, "ok"]), turns=1) as room:
+        await room.ask("in the way")
+        await trio.testing.wait_all_tasks_blocked()
+        first = await room.ask("never mind")
+        second = await room.ask("the real thing", target=to(first.session))
+        assert (await first.session.withdraw(first.turn_id)).outcome == "withdrawn"
+        assert first.session.conversation.title is None
+        gate.set()
+        await room.finish(second)
+        assert second.session.conversation.title == "the real thing"
+
+
+async def test_a_later_turn_makes_up_for_it_with_the_first_words() -> None:
+    store = FakeStore()
+    async with open_room(store=store, title="off") as room:
+        session = await talk(room, None, "one")
+    async with open_room(store=store) as room:
+        accepted = await room.ask("two", target=to(session))
+        await room.finish(accepted)
+        assert accepted.session.conversation.title == "one"
+
+
+# ---- the view, in turns ----------------------------------------------------------------
 
 
 async def test_the_job_is_committed_with_the_turn_s_end() -> None:

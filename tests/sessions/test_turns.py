@@ -14,6 +14,7 @@ from askd.core.events import (
     ItemAdded,
     ItemPinned,
     SettingsChanged,
+    Titled,
     TurnFinished,
     TurnOptions,
     TurnStarted,
@@ -83,13 +84,14 @@ async def test_a_turn_is_started_answered_and_finished_in_this_order() -> None:
             ItemAdded(turn, message, 1),
             CompletionFinished(turn, 1, "end", USAGE, measured),
             TurnFinished(turn, "completed", DONE, USAGE),
+            Titled("hi"),
         ]
         assert message == AssistantMessage(
             f"{turn}.1", (Text("echo: hi"),), provider="test", model="test/small"
         )
-        # The answer and the end are one transaction, the title's job with them.
-        assert [len(write.bodies) for write in room.store.writes] == [2, 2, 3]
-        assert [len(write.jobs) for write in room.store.writes] == [0, 0, 1]
+        # The answer, the end and the title are one transaction.
+        assert [len(write.bodies) for write in room.store.writes] == [2, 2, 4]
+        assert [len(write.jobs) for write in room.store.writes] == [0, 0, 0]
 
 
 async def test_settings_of_the_first_turn_stay_and_later_options_hold_for_their_turn() -> None:
@@ -127,9 +129,11 @@ async def test_options_and_context_reach_the_model() -> None:
 
 async def test_a_title_is_wanted_once_and_only_where_it_makes_sense() -> None:
     async with open_room(title="off") as room:
-        await room.finish(await room.ask("hi"))
+        first = await room.ask("hi")
+        await room.finish(first)
         assert room.store.jobs == {}
-    async with open_room() as room:
+        assert first.session.conversation.title is None
+    async with open_room(title="model") as room:
         await room.finish(await room.ask("hi", ephemeral=True))
         assert room.store.writes == []
         first = await room.ask("hi")

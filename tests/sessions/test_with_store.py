@@ -75,7 +75,13 @@ async def boot(
         sessions.observe(events)
         worker.observe(events)
 
-    writer = Writer(path, observe=observe, now=lambda: float(now()), boot_id=f"boot-{next(BOOTS)}")
+    writer = Writer(
+        path,
+        observe=observe,
+        jobs_changed=lambda: worker.bell.ring(),
+        now=lambda: float(now()),
+        boot_id=f"boot-{next(BOOTS)}",
+    )
     with closing(Reader(path)) as reader:
         async with trio.open_nursery() as storage:
             await storage.start(writer.run)

@@ -2,11 +2,15 @@
 
 Made from a person's first words, or from a model's proposal; both are untrusted
 text that will be shown on a terminal, so that nothing but visible characters
-and single spaces is left of them.
+and single spaces is left of them. What stands in a blob is read by others.
 """
 
 import re
 import unicodedata
+from collections.abc import Sequence
+
+from askd.core.conversation import Conversation, TurnRecord
+from askd.core.items import Part, Text, UserMessage
 
 TITLE_CHARACTERS = 50
 """Fits a list's column beside id, model and time in 80 columns, wrapped at worst once."""
@@ -19,6 +23,26 @@ SKIN_TONES = range(0x1F3FB, 0x1F400)
 REGIONAL_INDICATORS = range(0x1F1E6, 0x1F200)
 QUOTES = "\"'`“”„‘’‚«»‹›*_#"
 """What models put around a title though nobody asked."""
+
+
+def find_opening(conversation: Conversation) -> TurnRecord | None:
+    """The turn that a conversation is called after: the first that was not taken back, if any."""
+    records = conversation.turns.values()
+    return next((each for each in records if not each.withdrawn), next(iter(records), None))
+
+
+def find_words(messages: Sequence[UserMessage]) -> list[Part]:
+    """What was said in them; what was attached counts only if nothing else is there."""
+    parts = [part for message in messages for part in message.parts]
+    return [part for part in parts if part.name is None] or parts
+
+
+def find_title(conversation: Conversation) -> str | None:
+    """A conversation's first words as its title; None: one would have to read a blob for them."""
+    opening = find_opening(conversation)
+    words = [] if opening is None else find_words(opening.prompt.items)
+    texts = [part.text[:SCANNED_CHARACTERS] for part in words if isinstance(part, Text)]
+    return title_from("".join(texts)) if len(texts) == len(words) else None
 
 
 def title_from(text: str) -> str:

@@ -19,7 +19,7 @@ from askd.core.notifications import (
     tell_end,
     tell_question,
 )
-from askd.core.titling import title_from
+from askd.core.titling import find_words, title_from
 from askd.errors import NotFound
 from askd.jobs.base import GaveUp, NothingToDo, Outcome
 from askd.sessions.needs import SessionStore
@@ -87,9 +87,7 @@ class NotifyJob:
 
     async def _find_title(self, record: TurnRecord) -> str:
         """What a conversation is called that has no title yet."""
-        parts = [part for item in record.prompt.items for part in item.parts]
-        words = [part for part in parts if part.name is None] or parts
-        return title_from(await self._read(words))
+        return title_from(await self._read(find_words(record.prompt.items)))
 
     async def _find_answer(self, record: TurnRecord) -> str:
         """The beginning of what the turn said last."""

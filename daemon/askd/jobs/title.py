@@ -2,7 +2,8 @@
 
 A model is asked with a short request of its own that leaves no trace in the
 conversation. Whatever goes wrong with that, the first words are good enough. A
-conversation that is gone, or has a title, is left alone.
+conversation that is gone, or has a title, is left alone. First words that nothing has
+to be read for need no job: `sessions.triggers` adds them to the write that ends the turn.
 """
 
 import logging
@@ -10,10 +11,10 @@ from collections.abc import Callable
 
 import trio
 
-from askd.core.conversation import Conversation, fold
+from askd.core.conversation import Conversation, TurnRecord, fold
 from askd.core.events import Titled
 from askd.core.items import AssistantMessage, Blob, Part, Text, UserMessage, join_text
-from askd.core.titling import clean_title, title_from
+from askd.core.titling import clean_title, find_opening, find_words, title_from
 from askd.errors import AskdError
 from askd.jobs.base import Effect, NothingToDo, Outcome
 from askd.providers.assemble import Assembler
@@ -58,9 +59,10 @@ class TitleJob:
         if mode == "off" or job.conversation_id is None:
             return NothingToDo()
         conversation = await self._find(job.conversation_id)
-        if not conversation.turns or conversation.title is not None:
+        opening = find_opening(conversation)
+        if opening is None or conversation.title is not None:
             return NothingToDo()
-        prompt, answer = await self._find_words(conversation)
+        prompt, answer = await self._read_exchange(opening)
         title = await self._propose(conversation, prompt, answer) if mode == "model" else ""
         return Effect([Titled(title or title_from(prompt))])
 
@@ -68,14 +70,10 @@ class TitleJob:
         live = self._find_live(conversation_id)
         return live or fold(conversation_id, await self._store.load(conversation_id))
 
-    async def _find_words(self, conversation: Conversation) -> tuple[str, str]:
-        """The first prompt that was not taken back, and the first answer to it."""
-        records = list(conversation.turns.values())
-        record = next((each for each in records if not each.withdrawn), records[0])
-        spoken = [part for item in record.prompt.items for part in item.parts]
-        words = [part for part in spoken if part.name is None] or spoken
-        prompt = "".join([await self._read(part) for part in words])
-        answers = (each.item for each in record.items if each.status != "superseded")
+    async def _read_exchange(self, opening: TurnRecord) -> tuple[str, str]:
+        """The words of its prompt, and the first answer to it."""
+        prompt = "".join([await self._read(part) for part in find_words(opening.prompt.items)])
+        answers = (each.item for each in opening.items if each.status != "superseded")
         answer = next((each for each in answers if isinstance(each, AssistantMessage)), None)
         return prompt, join_text(answer.parts) if answer is not None else ""
 

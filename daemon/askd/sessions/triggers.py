@@ -1,8 +1,9 @@
 """Which background work a turn's write causes: a title, and a view that is made smaller.
 
-The latter after a turn, and between the completions of a long one. Too large for comfort
-is compacted; what has to become smaller and cannot be compacted is pruned. It decides by
-what the next request would hold, and runs nothing.
+A title of first words that are at hand is no work: it stands in the write itself. A view
+is made smaller after a turn, and between the completions of a long one. Too large for
+comfort is compacted; what has to become smaller and cannot be compacted is pruned. It
+decides by what the next request would hold, and runs nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,10 +11,18 @@ from typing import Literal
 
 from askd.core.bounds import Bounds
 from askd.core.conversation import Conversation
-from askd.core.events import Body, CompletionFinished, ItemAdded, TurnFinished, TurnOptions
+from askd.core.events import (
+    Body,
+    CompletionFinished,
+    ItemAdded,
+    Titled,
+    TurnFinished,
+    TurnOptions,
+)
 from askd.core.items import AssistantMessage, Item, ToolOutput, UserMessage
 from askd.core.pruning import COMING_MESSAGES
 from askd.core.sight import find_sight
+from askd.core.titling import find_title
 from askd.core.tokens import measure_request
 from askd.providers.base import Model
 from askd.sessions.instructions import find_told
@@ -37,6 +46,20 @@ NO_OPTIONS = TurnOptions()
 """Of a request that belongs to no turn yet: what the conversation has counts."""
 
 
+def add_title(bodies: Sequence[Body], session: LiveSession, means: Means) -> list[Body]:
+    """These bodies, and with a turn's end the title that needs no job: its first words.
+
+    It stands behind the end, where a job's would, so that who leaves at the end misses nothing.
+    """
+    if means.title_mode() != "first-words" or not _lacks_title(session, bodies):
+        return list(bodies)
+    title = find_title(session.conversation)
+    if title is None:
+        return list(bodies)
+    behind = 1 + next(i for i, body in enumerate(bodies) if isinstance(body, TurnFinished))
+    return [*bodies[:behind], Titled(title), *bodies[behind:]]
+
+
 def find_jobs(
     session: LiveSession,
     turn_id: str,
@@ -47,11 +70,9 @@ def find_jobs(
 ) -> list[NewJob]:
     """The jobs that are to be committed with these bodies; model None: none could be found."""
     jobs = []
-    ends = any(isinstance(body, TurnFinished) for body in bodies)
-    untitled = session.conversation.title is None and not session.ephemeral
-    if ends and untitled and means.title_mode() != "off":
+    if means.title_mode() != "off" and _lacks_title(session, bodies):
         jobs.append(make_job("title", session, None, means))
-    if model is not None and (ends or any(isinstance(b, CompletionFinished) for b in bodies)):
+    if model is not None and any(isinstance(b, TurnFinished | CompletionFinished) for b in bodies):
         relief = find_relief(session, turn_id, bodies, model=model, means=means)
         jobs += [] if relief is None else [relief]
     return jobs
@@ -140,6 +161,14 @@ def make_job(
 def count_messages(items: Sequence[Item]) -> int:
     """Those that count towards `max_history_messages`."""
     return sum(isinstance(item, UserMessage | AssistantMessage | ToolOutput) for item in items)
+
+
+def _lacks_title(session: LiveSession, bodies: Sequence[Body]) -> bool:
+    """Whether a turn ends with these bodies in a conversation that is to be called something."""
+    if session.ephemeral or session.conversation.title is not None:
+        return False
+    ends = any(isinstance(body, TurnFinished) for body in bodies)
+    return ends and not any(isinstance(body, Titled) for body in bodies)
 
 
 def _find_next_items(

@@ -49,7 +49,7 @@ from askd.sessions.needs import Means
 from askd.sessions.offload import offload_bodies
 from askd.sessions.parking import Parked, find_time_left
 from askd.sessions.requests import explain_guess, find_asked
-from askd.sessions.triggers import expect_jobs, find_jobs
+from askd.sessions.triggers import add_title, expect_jobs, find_jobs
 from askd.sessions.turn_status import RunningTurn
 from askd.store.log import Write
 
@@ -327,6 +327,7 @@ class TurnRun:
         return self._shadow
 
     def _make_write(self, bodies: Sequence[Body], model: Model | Failure) -> Write:
+        bodies = add_title(bodies, self._session, self._means)
         lean, blobs = offload_bodies(bodies)
         blobs |= self._kept.find(lean)
         jobs = find_jobs(
