@@ -15,6 +15,7 @@ from askd.core.conversation import fold
 from askd.core.events import (
     Body,
     InstructionsChanged,
+    PromptAccepted,
     SettingsChanged,
     TurnOptions,
     TurnStarted,
@@ -23,8 +24,9 @@ from askd.core.instructions import HEAD, InstructionFile, join_instructions
 from askd.core.items import Text, UserMessage
 from askd.core.outcome import DONE, STORAGE
 from askd.core.turn import Steered
+from askd.errors import StorageFailed
 from askd.providers.base import Caller
-from askd.sessions.instructions import LATE, NONE_ANY_MORE, find_given, find_told
+from askd.sessions.instructions import FRESH_S, LATE, NONE_ANY_MORE, find_given, find_told
 from askd.sessions.live import LiveSession
 from askd.sessions.needs import InstructionSource
 from askd.sessions.preview import preview
@@ -331,3 +333,35 @@ async def test_how_a_file_is_named(file: InstructionFile, line: str) -> None:
         assert told(watcher, "instructions") == [
             f"Instructions: {line}; --no-instructions leaves them out"
         ]
+
+
+@pytest.mark.parametrize(("stored_after_s", "reads"), [(FRESH_S / 2, 1), (FRESH_S * 2, 2)])
+async def test_they_are_read_while_the_prompt_is_being_stored_and_again_if_that_takes_long(
+    stored_after_s: float, reads: int, autojump_clock: trio.testing.MockClock
+) -> None:
+    projects, stored = Projects(), trio.Event()
+    async with open_room(instructions=projects) as room:
+        room.store.slow[PromptAccepted] = stored
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(ask, room, "/p")
+            await trio.sleep(stored_after_s)
+            assert len(projects.read_of) == 1
+            projects.files["/p"] = (OTHER,)
+            stored.set()
+        (session,) = room.sessions.live()
+        assert len(projects.read_of) == reads
+        assert await changes(room, session) == [(RULE,) if reads == 1 else (OTHER,)]
+
+
+async def test_what_was_read_for_a_prompt_that_is_refused_is_for_no_other() -> None:
+    projects = Projects()
+    async with open_room(instructions=projects) as room:
+        session = (await ask(room, "/p")).session
+        room.store.failing = True
+        with pytest.raises(StorageFailed):
+            await room.ask(target=to(session), cwd="/q")
+        await trio.testing.wait_all_tasks_blocked()
+        room.store.failing = False
+        await ask(room, "/p", session)
+        assert [cwd for cwd, *_ in projects.read_of] == ["/p", "/q", "/p"]
+        assert await changes(room, session) == [(RULE,)]

@@ -219,6 +219,9 @@ class Admission:
             firing=prompt.firing,
         )
         session.callers[turn_id] = prompt.caller  # the driver may begin before we are told
+        if not is_busy(session):  # what its turn will want of the disk is looked at meanwhile
+            session.ahead.coming = accepted
+            session.mailbox.wake()
         try:
             # A caller who hangs up now is not told, but what is committed has a session. The log
             # always answers: this shield cannot hold for longer than the disk takes.

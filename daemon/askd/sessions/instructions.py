@@ -2,12 +2,14 @@
 
 What a turn gets is an event before its start, if it is not what the conversation has
 already, so that a request is always what the log says. Reading never keeps a prompt waiting
-for long. What stands in the files is not judged.
+for long, and what begins at once is read while its prompt is being stored. What stands in the
+files is not judged.
 """
 
 import logging
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import trio
 
@@ -18,11 +20,15 @@ from askd.core.standing import find_system, wants_instructions
 from askd.sessions.needs import Means, Report
 from askd.tools.base import Site
 from askd.tools.files.places import show_path
+from askd.tools.instructions import Found as Instructions
 
 log = logging.getLogger(__name__)
 
 PATIENCE_S = 1.0
 """Files of a local disk take a millisecond; a prompt is not kept waiting for any other."""
+
+FRESH_S = 1.0
+"""What was read longer ago is read again: it is to be what stands there when the turn begins."""
 
 KIND = "instructions"
 """Of progress: what a conversation has got now."""
@@ -34,22 +40,51 @@ WAY_OUT = "--no-instructions leaves them out"
 NONE_ANY_MORE = "Instructions: none here; those that this conversation had are left out."
 
 
-async def find_instructions(
-    conversation: Conversation, prompt: PromptAccepted, means: Means, *, report: Report
-) -> tuple[InstructionFile, ...] | None:
-    """What the turn of a prompt, which begins, gets of its project.
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What there was for the turn of a prompt, at a time in trio's seconds.
 
-    None: nothing is looked at, for the prompt or its conversation wants none. What differs from
-    what the conversation has is reported, and why something was left out.
+    `found` None: it took too long to be read.
     """
+
+    turn_id: str
+    at: float
+    found: Instructions | None
+
+
+class Ahead:
+    """What is read for a turn before it begins, while its prompt is being stored.
+
+    Attributes:
+        coming: the prompt; if it is refused in the end, nothing comes of it.
+    """
+
+    def __init__(self) -> None:
+        self.coming: PromptAccepted | None = None
+        self._reading: Reading | None = None
+
+    async def look(self, conversation: Conversation, means: Means) -> None:
+        """Read for the prompt that comes."""
+        prompt, self.coming = self.coming, None
+        if prompt is not None:
+            self._reading = await read_instructions(conversation, prompt, means)
+
+    def take(self, turn_id: str) -> Reading | None:
+        """What was read for this turn, if it was and is not old; it is given once."""
+        reading, self._reading = self._reading, None
+        if reading is None or reading.turn_id != turn_id:
+            return None
+        return reading if trio.current_time() - reading.at <= FRESH_S else None
+
+
+async def read_instructions(
+    conversation: Conversation, prompt: PromptAccepted, means: Means
+) -> Reading:
+    """Read what the project of a prompt has, if that is wanted, in no more than `PATIENCE_S`."""
     wanted = wants_instructions(conversation.settings, prompt.options)
     rules = means.instructions.find_rules()
-    if wanted is False:
-        return None
-    files: tuple[InstructionFile, ...] = ()
-    complaints: Sequence[str] = ()
-    is_late = False
-    if wanted or rules.enabled:
+    found: Instructions | None = Instructions()
+    if wanted is not False and (wanted or rules.enabled):
         site = Site(
             conversation_id=conversation.id,
             turn_id=prompt.turn_id,
@@ -60,15 +95,37 @@ async def find_instructions(
         )
         with trio.move_on_after(PATIENCE_S) as patience:
             found = await means.instructions.read(site, rules.files)
-            files, complaints = found.files, found.complaints
-        if is_late := patience.cancelled_caught:
-            log.warning("Instructions were not read in %g s: id=%s", PATIENCE_S, conversation.id)
-            report("warning", LATE)
+        if patience.cancelled_caught:
+            found = None
+    return Reading(prompt.turn_id, trio.current_time(), found)
+
+
+async def find_instructions(
+    conversation: Conversation,
+    prompt: PromptAccepted,
+    means: Means,
+    ahead: Ahead,
+    *,
+    report: Report,
+) -> tuple[InstructionFile, ...] | None:
+    """What the turn of a prompt, which begins, gets of its project.
+
+    None: nothing is looked at, for the prompt or its conversation wants none. What differs from
+    what the conversation has is reported, and why something was left out.
+    """
+    if wants_instructions(conversation.settings, prompt.options) is False:
+        return None
+    reading = ahead.take(prompt.turn_id) or await read_instructions(conversation, prompt, means)
+    if reading.found is None:
+        log.warning("Instructions were not read in %g s: id=%s", PATIENCE_S, conversation.id)
+        report("warning", LATE)
+        return ()
+    files = reading.found.files
     is_news = files != conversation.instructions
-    if is_news and not is_late:
+    if is_news:
         report(KIND, _describe(files, prompt.cwd))
     if is_news or not conversation.started:
-        for sentence in complaints:
+        for sentence in reading.found.complaints:
             report("warning", sentence)
     return files
 

@@ -23,6 +23,7 @@ from askd.providers.base import Caller
 from askd.sessions.compactions import Compactions
 from askd.sessions.endings import UNSAVED, Waiting, end_turn
 from askd.sessions.hub import Client, Delta, Hub, Subscriber, TextKind, TurnUnsaved
+from askd.sessions.instructions import Ahead
 from askd.sessions.mailbox import Mailbox
 from askd.sessions.memory_jobs import MemoryJobs
 from askd.sessions.offload import offload_bodies
@@ -55,6 +56,7 @@ class LiveSession:
         viewing: held while the view changes; see `views`.
         compactions: what is known of those that were made, are made, or are due.
         memory_jobs: background work, if it is nowhere else.
+        ahead: what the next turn will want of the disk, looked at before it begins.
         touched_at: when it was last asked for or committed in, in trio's time.
     """
 
@@ -75,6 +77,7 @@ class LiveSession:
         self.viewing = trio.Lock()
         self.compactions = Compactions()
         self.memory_jobs = MemoryJobs()
+        self.ahead = Ahead()
         self.loaded_at = self.touched_at = trio.current_time()
         self.known_faults: set[Fault] = set()
         self.deleted = False

@@ -106,7 +106,7 @@ class TurnRun:
         session = self._session
         if self._attempt is not None and isinstance(model, Model):
             self._instructions = await find_instructions(
-                session.conversation, self._prompt, self._means, report=self._tell
+                session.conversation, self._prompt, self._means, session.ahead, report=self._tell
             )
         async with session.starting:
             if not is_due():
