@@ -61,7 +61,7 @@ def judge_store(found: Map) -> Finding:
     size = lay_out_size(found["database_bytes"])
     told = f"{count(found['conversations'], 'conversation')}, {size}"
     if found["wal_bytes"]:
-        told += f", {lay_out_size(found['wal_bytes'])} in its log"
+        told += f", a log of {lay_out_size(found['wal_bytes'])}"
     if found["strays"]:
         strays = count(found["strays"], "row")
         return Finding(

@@ -17,7 +17,7 @@ from tests.client.commands.fake_log import Refusal
     ("found", "state", "text"),
     [
         ({}, "ok", "1 conversation, 45 kB, sound"),
-        ({"wal_bytes": 1000}, "ok", "1 conversation, 45 kB, 1 kB in its log, sound"),
+        ({"wal_bytes": 1000}, "ok", "1 conversation, 45 kB, a log of 1 kB, sound"),
         ({"problems": ["page 3"]}, "fail", "damaged: page 3"),
         ({"problems": ["page 3", "x", "y"]}, "fail", "damaged: page 3 (and 2 more)"),
         ({"strays": 2}, "warn", "2 rows refer to what is not there."),
