@@ -5,7 +5,6 @@ goes wrong, short of the daemon's own end, becomes a failure with a sentence.
 """
 
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import trio
@@ -37,10 +36,9 @@ from askd.sessions.outputs import DESCRIPTION, Reading, fit_outputs, list_tools
 from askd.sessions.parking import Parked
 from askd.sessions.requests import add_cost, build_request, find_context, find_system
 from askd.sessions.room import Asking, Prepared, make_room
+from askd.sessions.saving import save_much
 from askd.sessions.schemas import find_objection
-from askd.sessions.streaming import SAVE_BYTES, SAVE_INTERVAL_S, LiveText
 from askd.sessions.toolbox import find_toolbox, prepare_toolbox
-from askd.store.log import Partial
 from askd.tools.registry import Registry
 
 log = logging.getLogger(__name__)
@@ -121,10 +119,7 @@ class Completion:
         prepared = await make_room(
             self._session, self._describe_asking(), self._prepare, self._means
         )
-        async with trio.open_nursery() as nursery:  # the saver lives here, until the answer's end
-            nursery.start_soon(self._save_now_and_then)
-            await self._stream(prepared.request)
-            nursery.cancel_scope.cancel()
+        await self._stream(prepared.request)
         answer = self._assembler
         if answer.failure is not None:
             return CompletionFailed(answer.failure, self._partial())
@@ -256,18 +251,7 @@ class Completion:
                     self._session.say(
                         setting.turn_id, self._item_id, kind=piece.kind, text=piece.text
                     )
-                self._save(self._session.texts.take_unsaved(SAVE_BYTES))
-
-    async def _save_now_and_then(self) -> None:
-        while True:
-            await trio.sleep(SAVE_INTERVAL_S)
-            self._save(self._session.texts.take_unsaved())
-
-    def _save(self, texts: Sequence[LiveText]) -> None:
-        for each in texts:
-            self._session.log.save_partial(
-                Partial(self._session.id, each.turn_id, each.item_id, each.kind, each.text)
-            )
+                save_much(self._session)
 
     def _partial(self) -> AssistantMessage | None:
         message = self._assembler.message()

@@ -40,7 +40,6 @@ from askd.sessions.completion import Completion, Setting
 from askd.sessions.contents import ReadBlob
 from askd.sessions.defaults import add_defaults
 from askd.sessions.endings import end_unsaved
-from askd.sessions.hub import Progress
 from askd.sessions.inbox import Inbox
 from askd.sessions.instructions import find_instructions, find_told
 from askd.sessions.keeping import Kept
@@ -49,8 +48,10 @@ from askd.sessions.needs import Means
 from askd.sessions.offload import offload_bodies
 from askd.sessions.parking import Parked, find_time_left
 from askd.sessions.requests import explain_guess, find_asked
+from askd.sessions.saving import save_now_and_then
 from askd.sessions.triggers import add_title, expect_jobs, find_jobs
 from askd.sessions.turn_status import RunningTurn
+from askd.sessions.voice import Voice
 from askd.store.log import Write
 
 log = logging.getLogger(__name__)
@@ -86,8 +87,7 @@ class TurnRun:
         self._chosen: str | None = None
         self._instructions: tuple[InstructionFile, ...] | None = None
         self._has_tools = trio.Event()
-        self._may_speak = trio.Event()
-        self._held: list[tuple[str, str]] = []
+        self._voice = Voice(session, turn_id)
         self._unsaved: StorageFailed | None = None
         self._shadow: Conversation | None = None
 
@@ -106,7 +106,11 @@ class TurnRun:
         session = self._session
         if self._attempt is not None and isinstance(model, Model):
             self._instructions = await find_instructions(
-                session.conversation, self._prompt, self._means, session.ahead, report=self._tell
+                session.conversation,
+                self._prompt,
+                self._means,
+                session.ahead,
+                report=self._voice.tell,
             )
         async with session.starting:
             if not is_due():
@@ -118,8 +122,10 @@ class TurnRun:
             self.post(Resumed() if self._attempt is None else Started(self._attempt, name))
             session.running = RunningTurn(self._turn_id, self.post, self._can_join)
         try:
-            # In it: the running completion, running tools and the time limit; run() ends them all.
+            # In it: the running completion, running tools, the time limit, and what keeps the text
+            # so far; run() ends them all.
             async with trio.open_nursery() as nursery:
+                nursery.start_soon(save_now_and_then, session)
                 if self._prompt.options.timeout_s is not None:
                     nursery.start_soon(self._limit_time, self._prompt.options.timeout_s)
                 while self._finish is None and not self._parks:
@@ -169,7 +175,7 @@ class TurnRun:
                 # the turn has not started and is asked anew, which no tool has noticed.
                 self._begin(command, model, nursery)
                 await self._append(bodies, model)
-                self._let_through()
+                self._voice.speak()
                 bodies = []
                 continue
             await self._append(bodies, model)
@@ -180,7 +186,7 @@ class TurnRun:
                         self.post(CompletionFailed(model))
                     else:
                         self._begin(command, model, nursery)
-                        self._let_through()
+                        self._voice.speak()
                 case CancelModel() if self._parks:  # it has just ended, to wait for a person
                     self._parks = False
                     self.post(CompletionCancelled())
@@ -201,22 +207,14 @@ class TurnRun:
             nursery.start_soon(self._work_off, self._calls)
 
     def _begin(self, command: CallModel, model: Model, nursery: trio.Nursery) -> None:
-        self._may_speak = trio.Event()
-        self._completion = self._prepare(command, model, self._may_speak)
+        self._completion = self._prepare(command, model, self._voice.hush())
         if self._chosen is not None:
-            self._tell("model_chosen", self._chosen)
+            self._voice.tell("model_chosen", self._chosen)
             self._chosen = None
         if not model.limits.known and model.name not in self._means.guessed:
             self._means.guessed.add(model.name)
-            self._tell("warning", explain_guess(model))
+            self._voice.tell("warning", explain_guess(model))
         nursery.start_soon(self._complete, self._completion)
-
-    def _let_through(self) -> None:
-        """The turn has started for everybody; whoever asked is listening by now."""
-        self._may_speak.set()
-        held, self._held = self._held, []
-        for kind, text in held:
-            self._tell(kind, text)
 
     def _prepare(self, command: CallModel, model: Model, may_speak: trio.Event) -> Completion:
         options = self._prompt.options
@@ -229,7 +227,7 @@ class TurnRun:
             system=find_told(conversation, options, self._instructions),
             asked=find_asked(conversation.turns[self._turn_id]),
             read_blob=self._read_blob,
-            report=self._tell,
+            report=self._voice.tell,
             root=self._prompt.cwd,
             has_tools=self._has_tools,
         )
@@ -261,7 +259,7 @@ class TurnRun:
             means=self._means,
             read_blob=self._read_blob,
             keep=self._kept.keep,
-            report=self._tell,
+            report=self._voice.tell,
             post=self.post,
             lose_storage=self._lose_storage,
         )
@@ -288,14 +286,6 @@ class TurnRun:
         await trio.sleep(timeout_s if self._time_left is None else max(self._time_left, 0.0))
         self.post(
             Interrupted(TIME_LIMIT, "time_limit", f"The time limit of {timeout_s:g} s was reached.")
-        )
-
-    def _tell(self, kind: str, text: str) -> None:
-        if not self._may_speak.is_set():
-            self._held.append((kind, text))
-            return
-        self._session.hub.publish(
-            Progress(conversation_id=self._session.id, turn_id=self._turn_id, kind=kind, text=text)
         )
 
     # ---- appending -------------------------------------------------------------

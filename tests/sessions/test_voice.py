@@ -1,0 +1,44 @@
+"""What a turn says before it has started is heard when it has, in its order."""
+
+from askd.sessions.hub import Hub, Progress
+from askd.sessions.live import LiveSession
+from askd.sessions.voice import Voice
+from tests.fakes.log import FakeStore
+from tests.fakes.sessions import Watcher, encode
+
+
+def watch() -> tuple[Voice, Watcher]:
+    session = LiveSession("c", log=FakeStore(), hub=Hub(encode), ephemeral=False)
+    watcher = Watcher()
+    session.subscribe(watcher)
+    return Voice(session, "t"), watcher
+
+
+def said(watcher: Watcher) -> list[tuple[str, str]]:
+    return [(each.kind, each.text) for each in watcher.values if isinstance(each, Progress)]
+
+
+async def test_what_is_told_too_soon_is_said_when_it_may_be() -> None:
+    voice, watcher = watch()
+    voice.tell("warning", "one")
+    voice.tell("waiting", "two")
+    assert said(watcher) == []
+    voice.speak()
+    voice.tell("warning", "three")
+    assert said(watcher) == [("warning", "one"), ("waiting", "two"), ("warning", "three")]
+    (first, *_) = (each for each in watcher.values if isinstance(each, Progress))
+    assert (first.conversation_id, first.turn_id) == ("c", "t")
+
+
+async def test_who_waits_to_speak_is_told_when_it_may_and_waits_anew_after_a_hush() -> None:
+    voice, watcher = watch()
+    may_speak = voice.hush()
+    voice.speak()
+    assert may_speak.is_set()
+    again = voice.hush()
+    voice.tell("warning", "held")
+    assert not again.is_set()
+    assert said(watcher) == []
+    voice.speak()
+    assert again.is_set()
+    assert said(watcher) == [("warning", "held")]
