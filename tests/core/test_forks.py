@@ -132,6 +132,12 @@ def test_what_only_a_later_version_can_read_is_not_copied() -> None:
     assert plan_fork([first, later, strange, of_a_turn, open_turn]) == [strange]
 
 
+def test_an_id_that_comes_again_opens_no_turn_anew() -> None:
+    """Nobody writes that; a log that was put together badly may have it."""
+    twice = record([ConversationCreated("c"), *turn("t"), accept("t", text="again")])
+    assert list(continue_with(plan_fork(twice)).turns) == ["t"]
+
+
 @given(logs(), st.integers(0, 31))
 def test_any_log_can_be_forked_anywhere(events: list[Event], at_seq: int) -> None:
     copies = plan_fork(events, at_seq=at_seq)

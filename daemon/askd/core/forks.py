@@ -36,10 +36,13 @@ def plan_fork(events: Iterable[Event], *, at_seq: int | None = None) -> list[Eve
     """
     past = [event for event in events if at_seq is None or event.seq <= at_seq]
     open_turns: dict[str, None] = {}
+    accepted: set[str] = set()
     for event in past:
         match event.body:
-            case PromptAccepted(turn_id=turn_id):
-                open_turns.setdefault(turn_id)
+            # An id that comes again, as in a log that was put together badly, opens no turn anew.
+            case PromptAccepted(turn_id=turn_id) if turn_id not in accepted:
+                accepted.add(turn_id)
+                open_turns[turn_id] = None
             case TurnFinished(turn_id=turn_id):
                 open_turns.pop(turn_id, None)
             case _:
