@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.bench.history import MESSAGES
+from tests.bench.loops import find_loop
 from tests.bench.page import PAGE, write_page
 from tests.bench.parts import PARTS, Asked, open_bench
 from tests.bench.peers import find_peers
@@ -52,7 +53,9 @@ def main() -> int:
     parser.add_argument("--json", type=Path, help="write what was measured to this file, as JSON")
     options = parser.parse_args()
     peers = find_peers(options.peers)
-    asked = Asked(options.rounds, options.corpora, options.messages, peers)
+    asked = Asked(
+        options.rounds, options.corpora, options.messages, peers, find_loop(options.peers)
+    )
     versions = {peer.kind.name: peer.version for peer in peers.values()}
     measured: dict[str, Section] = {}
     void: list[str] = []

@@ -4,6 +4,7 @@ Both ways are processes of their own (`fan_out_server`); here all subscribers re
 has read is compared to the last byte. The CPU seconds are the server's, from the kernel.
 """
 
+import os
 import select
 import socket
 import statistics
@@ -12,7 +13,7 @@ import sys
 import tempfile
 import time
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +21,7 @@ from pathlib import Path
 from ask.protocol.frames import FrameReader, Notification
 from askd.server.wire import encode_delta
 from tests.bench.fan_out_server import TEXT_LENGTH, Kind, Plan, allow_files, make_delta
+from tests.bench.loops import ABSENT, join
 from tests.bench.measure import read_cpu_s
 from tests.bench.rows import Row
 from tests.system.world import ROOT
@@ -28,6 +30,7 @@ DELIVERIES = 200_000
 """Of one sample, to however many."""
 CROWDS = (100, 1000)
 FASTER = 8.0
+AS_FAST = 1.0
 PACED_CROWD = 100
 PACED_MESSAGES = 400
 PACED_GAP_MS = 5
@@ -81,11 +84,14 @@ class Reader:
 
 
 @contextmanager
-def open_server(plan: Plan) -> Iterator[tuple[subprocess.Popen[bytes], list[socket.socket]]]:
+def open_server(
+    plan: Plan, env: Mapping[str, str]
+) -> Iterator[tuple[subprocess.Popen[bytes], list[socket.socket]]]:
     """The server with all of its subscribers."""
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.bench.fan_out_server", plan.encode()],
         cwd=ROOT,
+        env=env,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )
@@ -114,13 +120,19 @@ def _expect(process: subprocess.Popen[bytes], wanted: bytes) -> None:
 
 
 def run(
-    kind: Kind, subscribers: int, messages: int, *, gap_ms: int = 0, stalled: bool = False
+    kind: Kind,
+    subscribers: int,
+    messages: int,
+    *,
+    gap_ms: int = 0,
+    stalled: bool = False,
+    loop: Mapping[str, str] | None = None,
 ) -> Sample:
     """One sample; raises `RuntimeError` if anybody read something else than was sent."""
     with tempfile.TemporaryDirectory() as directory:
         path = str(Path(directory) / "fan-out.sock")
         plan = Plan(kind, path, subscribers, messages, gap_ms=gap_ms, stalled=stalled)
-        with open_server(plan) as (process, streams):
+        with open_server(plan, join(os.environ, loop or {})) as (process, streams):
             readers = [Reader(stream) for stream in streams[stalled:]]
             cpu_s, started = read_cpu_s(process.pid), time.perf_counter()
             assert process.stdin is not None
@@ -165,8 +177,11 @@ def read_all(readers: Sequence[Reader], plan: Plan) -> None:
             raise RuntimeError("a subscriber has read something else than was sent")
 
 
-def measure_fan_out(rounds: int) -> Iterator[Row]:
-    """As fast as it goes, at a provider's pace, and beside one that never reads."""
+def measure_fan_out(rounds: int, loop: Mapping[str, str] | None) -> Iterator[Row]:
+    """As fast as it goes, at a provider's pace, and beside one that never reads.
+
+    `loop`: how uvloop is found.
+    """
     allow_files()
     for crowd in CROWDS:
         messages = DELIVERIES // crowd
@@ -187,7 +202,25 @@ def measure_fan_out(rounds: int) -> Iterator[Row]:
             ratio >= FASTER,
             ratio=ratio,
         )
+        yield measure_loop(crowd, rounds, loop)
     yield from measure_paced(rounds)
+
+
+def measure_loop(crowd: int, rounds: int, loop: Mapping[str, str] | None) -> Row:
+    """As fast as it goes, beside transports of the fastest loop there is."""
+    messages = DELIVERIES // crowd
+    name = f"deltas to {crowd:,} subscribers, against a frame packed once on uvloop"
+    target = f"≥ {AS_FAST:.0f}×"
+    if loop is None:
+        return Row(name, ABSENT, target, None)
+    pairs = [
+        (run("house", crowd, messages), run("uvloop", crowd, messages, loop=loop))
+        for _ in range(rounds)
+    ]
+    ratios = [theirs.wall_s / ours.wall_s for ours, theirs in pairs]
+    ratio = statistics.median(ratios)
+    figure = f"{ratio:.1f}× as many a second ({min(ratios):.1f}–{max(ratios):.1f})"
+    return Row(name, figure, target, ratio >= AS_FAST, ratio=ratio)
 
 
 def measure_paced(rounds: int) -> Iterator[Row]:

@@ -1,10 +1,13 @@
 """One stream of deltas to many subscribers: `python -m tests.bench.fan_out_server PLAN`, as JSON.
 
 As the daemon does it, by a conversation's hub and an outbox for each connection; or naively, by a
-frame packed and an `await send_all` for each subscriber. It says `ready` when it listens and
+frame packed and an `await send_all` for each subscriber; or on uvloop, by a frame that is packed
+once and written to each transport. It says `ready` when it listens and
 `full` when everyone is there, publishes when a line comes, and ends with its standard input.
 """
 
+import asyncio
+import importlib
 import json
 import resource
 import socket
@@ -13,7 +16,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 import trio
 
@@ -23,7 +26,7 @@ from askd.sessions.hub import Delta, Hub
 from askd.sessions.live import LiveSession
 from askd.store.log import Log
 
-Kind = Literal["house", "naive"]
+Kind = Literal["house", "naive", "uvloop"]
 ID = "00000000-0000-4000-8000-000000000000"
 ITEM_IDS = (f"{ID}.0", f"{ID}.1")
 TEXT_LENGTH = 45
@@ -165,10 +168,50 @@ async def serve(plan: Plan) -> None:
     await trio.to_thread.run_sync(sys.stdin.read)
 
 
+async def serve_protocols(plan: Plan) -> None:
+    """The same by transports, as fast as it goes; now and then all of them are waited for."""
+    loop = asyncio.get_running_loop()
+    writers: list[asyncio.StreamWriter] = []
+    everyone = asyncio.Event()
+
+    async def welcome(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writers.append(writer)
+        if len(writers) == plan.subscribers:
+            everyone.set()
+
+    server = await asyncio.start_unix_server(welcome, plan.path, backlog=socket.SOMAXCONN)
+    print("ready", flush=True)
+    await everyone.wait()
+    print("full", flush=True)
+    await loop.run_in_executor(None, sys.stdin.readline)
+    for number in range(plan.messages):
+        frame = encode_delta(make_delta(number, stamped=False))
+        for writer in writers:
+            writer.write(frame)
+        if number % TURN == 0:
+            await asyncio.sleep(0)
+        if number % ROUND == ROUND - 1:
+            await wait_drained(writers)
+    await wait_drained(writers)
+    await loop.run_in_executor(None, sys.stdin.read)
+    server.close()
+
+
+async def wait_drained(writers: Sequence[asyncio.StreamWriter]) -> None:
+    """Until each takes more."""
+    for writer in writers:
+        await writer.drain()
+
+
 def main() -> None:
     """Serve as the plan says."""
     allow_files()
-    trio.run(serve, Plan(**json.loads(sys.argv[1])))
+    plan = Plan(**json.loads(sys.argv[1]))
+    if plan.kind == "uvloop":
+        uvloop: Any = importlib.import_module("uvloop")  # no part of the project needs it
+        uvloop.run(serve_protocols(plan))
+    else:
+        trio.run(serve, plan)
 
 
 if __name__ == "__main__":

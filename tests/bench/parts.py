@@ -38,12 +38,14 @@ class Asked:
         corpora: where the large stores are, or are built; None: nowhere.
         messages: of the largest store.
         peers: other programs, by their names.
+        loop: how uvloop is found; None: it is not there.
     """
 
     rounds: int
     corpora: Path | None
     messages: int
     peers: Mapping[str, Peer]
+    loop: Mapping[str, str] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +77,10 @@ PARTS: Mapping[str, Part] = {
     "peers": lambda on: one_shots.measure_peers(on.world, on.some, on.asked.peers),
     "herd": lambda on: one_shots.measure_herds(on.world, on.some, on.asked.peers),
     "latency": lambda on: latency.measure_latency(on.world, on.some),
-    "requests": lambda on: requests.measure_requests(on.world, on.directory, on.some),
-    "fan-out": lambda on: fan_out.measure_fan_out(on.some),
+    "requests": lambda on: requests.measure_requests(
+        on.world, on.directory, on.some, on.asked.loop
+    ),
+    "fan-out": lambda on: fan_out.measure_fan_out(on.some, on.asked.loop),
     "appends": lambda on: appends.measure_appends(on.some),
     "history": lambda on: measure_store(on.asked),
     "memory": lambda on: memory.measure_memory(on.world, on.asked.peers.get("llm")),

@@ -1,10 +1,10 @@
 """Other programs that ask a model: `python -m tests.bench.peers DIR` installs them below DIR.
 
-They come by pip and npm, each with what it needs, and are linked into `DIR/bin`, where the bench
-looks for them (`python -m tests.bench --peers DIR`), before PATH. Nothing here is needed for the
-other rows. Their first runs are done, and their homes made, before anything is timed. Whoever
-measures them starts the bench where no other network is than loopback, so that none of them waits
-for its maker's servers:
+They come by pip and npm, each with what it needs, uvloop with them, and are linked into `DIR/bin`,
+where the bench looks for them (`python -m tests.bench --peers DIR`), before PATH. Nothing here is
+needed for the other rows. Their first runs are done, and their homes made, before anything is
+timed. Whoever measures them starts the bench where no other network is than loopback, so that none
+of them waits for its maker's servers:
 
     unshare -rn sh -c 'ip link set lo up && python -m tests.bench --peers DIR'
 
@@ -22,6 +22,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.bench.loops import NAME as LOOP
+from tests.bench.loops import find_place
 from tests.bench.measure import Command
 from tests.bench.provider import ANSWER_TEXT
 from tests.bench.rows import Row
@@ -243,6 +245,9 @@ def install(directory: Path) -> None:
     packages = directory / "npm"
     latest = [f"{package}@latest" for package in NPM.values()]
     subprocess.run(["npm", "install", "--prefix", packages, *latest], check=True)
+    place = str(find_place(directory))
+    words = [sys.executable, "-m", "pip", "install", "--upgrade", "--target", place, LOOP]
+    subprocess.run(words, check=True)
     for program in NPM:
         link(programs / program, packages / "node_modules" / ".bin" / program)
 
