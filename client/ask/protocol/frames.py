@@ -138,6 +138,8 @@ class FrameReader:
         self._tally = _Tally()
         self._unpacker = msgpack.Unpacker(
             max_buffer_size=limit + SLICE_BYTES,
+            # What its buffer begins with, and would else be a mebibyte for each connection.
+            read_size=min(SLICE_BYTES, limit),
             max_array_len=member_limit,
             max_map_len=member_limit,
             max_ext_len=0,  # timestamps would not pass through ext_hook

@@ -316,3 +316,14 @@ def test_a_hundred_thousand_damaged_frames_are_messages_or_refused() -> None:
             refused += 1
     assert read > 10_000
     assert refused > 10_000
+
+
+def test_a_reader_takes_memory_when_something_comes() -> None:
+    """A hundred terminals are a hundred readers, and so are six hundred silent peers."""
+    tracemalloc.start()
+    try:
+        readers = [FrameReader.for_daemon() for _ in range(10)]
+        size, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert size / len(readers) < 4 * SLICE_BYTES
