@@ -237,4 +237,5 @@ def measure_appends(rounds: int) -> Iterator[Row]:
             f"{ratio:.2f}× ({rate:,.0f} a second)",
             f"≥ {wanted:g}×",
             ratio >= wanted,
+            ratio=ratio,
         )

@@ -31,7 +31,8 @@ def measure_client(world: World, rounds: int) -> Iterator[Row]:
     one_shot = pair(prompt, nothing, rounds=rounds)
     yield ratio_row('`ask "hi"`, answered and durable', one_shot, 1.8, must=True)
     ratio = one_shot.ratio(wall)
-    yield Row("the same, stretch target", f"{ratio:.2f}× wall", "≤ 1.3× wall", ratio <= 1.3)
+    figure = f"{ratio:.2f}× wall"
+    yield Row("the same, stretch target", figure, "≤ 1.3× wall", ratio <= 1.3, ratio=ratio)
 
 
 def measure_cold(world: World, rounds: int) -> Iterator[Row]:
@@ -49,4 +50,5 @@ def measure_cold(world: World, rounds: int) -> Iterator[Row]:
         f"{pairing.ratio(wall):.1f}× wall ({low:.1f}–{high:.1f})",
         "of `python -c pass`; reported",
         None,
+        ratio=pairing.ratio(wall),
     )

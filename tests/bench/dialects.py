@@ -108,4 +108,5 @@ def measure_dialects(rounds: int) -> Iterator[Row]:
             f"{rate.ratio:.2f}× ({rate.events:,.0f} a second)",
             "reported",
             None,
+            ratio=rate.ratio,
         )

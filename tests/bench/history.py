@@ -168,8 +168,8 @@ def scale_row(name: str, pairs: Sequence[tuple[float, float]], limit: float | No
     took_ms = statistics.median(large for large, _ in pairs) * 1000
     figure = f"{ratio:.2f}× ({min(ratios):.2f}–{max(ratios):.2f}; {took_ms:.1f} ms)"
     if limit is None:
-        return Row(name, figure, "reported", None)
-    return Row(name, figure, f"≤ {limit}×", ratio <= limit)
+        return Row(name, figure, "reported", None, ratio=ratio)
+    return Row(name, figure, f"≤ {limit}×", ratio <= limit, ratio=ratio)
 
 
 def _measure_processes(small: Side, large: Side, rounds: int) -> Iterator[Row]:
@@ -190,6 +190,7 @@ def _measure_processes(small: Side, large: Side, rounds: int) -> Iterator[Row]:
             f"{ratio:.2f}× wall ({low:.2f}–{high:.2f}; {took_ms:.0f} ms)",
             "≤ 2.5× wall",
             ratio <= 2.5,
+            ratio=ratio,
         )
 
 
@@ -220,6 +221,7 @@ def _measure_grep(large: Side, rounds: int) -> Iterator[Row]:
         f"{ratio:.0f}× ({took_ms:.1f} ms)",
         "≥ 50×",
         ratio >= 50,
+        ratio=ratio,
     )
     pairing = pair(theirs, ours, rounds=max(3, rounds // 4))
     yield Row(
@@ -227,6 +229,7 @@ def _measure_grep(large: Side, rounds: int) -> Iterator[Row]:
         f"{pairing.ratio(wall):.1f}× wall",
         "reported",
         None,
+        ratio=pairing.ratio(wall),
     )
 
 
@@ -249,6 +252,7 @@ def _measure_llm(small: Side, directory: Path, rounds: int, llm: Peer | None) ->
         f"{ratio:.0f}× wall ({low:.0f}–{high:.0f}), {pairing.ratio(cpu):.0f}× CPU",
         "≥ 20× wall",
         ratio >= 20,
+        ratio=ratio,
     )
 
 
@@ -278,6 +282,7 @@ def _measure_daemons(small: Side, large: Side, rounds: int) -> Iterator[Row]:
         f"{sizes[0] / sizes[1]:.2f}× ({sizes[0] / 2**20:.0f} MiB)",
         "reported",
         None,
+        ratio=sizes[0] / sizes[1],
     )
 
     def restart(side: Side) -> Run:

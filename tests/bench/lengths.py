@@ -64,6 +64,7 @@ def compare(
         f"{ratio:.2f}× wall ({low:.2f}–{high:.2f}; {took_ms:.0f} ms)",
         "reported" if limit is None else f"≤ {limit}× wall",
         None if limit is None else ratio <= limit,
+        ratio=ratio,
     )
 
 

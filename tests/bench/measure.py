@@ -6,12 +6,17 @@ the expected one is an error, not a time.
 """
 
 import os
+import select
 import statistics
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+RUN_LIMIT_S = 120.0
+"""For one process. The slowest takes some seconds; one that hangs must not hang all the rest."""
+READ_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,7 @@ def run_once(command: Command) -> Run:
         stderr=subprocess.DEVNULL,
     )
     assert process.stdout is not None
-    output = process.stdout.read()
+    output = read_all(process)
     _, status, usage = os.wait4(process.pid, 0)
     wall_s = time.perf_counter() - started
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -71,6 +76,22 @@ def run_once(command: Command) -> Run:
     if not command.is_said(output):
         raise RuntimeError(f"{command.argv}: said {output!r}")
     return Run(wall_s, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
+
+
+def read_all(process: subprocess.Popen[bytes]) -> bytes:
+    """Its standard output to the end; one that does not end within `RUN_LIMIT_S` is killed."""
+    assert process.stdout is not None
+    descriptor, pieces = process.stdout.fileno(), list[bytes]()
+    until = time.perf_counter() + RUN_LIMIT_S
+    while select.select([descriptor], [], [], max(until - time.perf_counter(), 0.0))[0]:
+        data = os.read(descriptor, READ_BYTES)
+        if not data:
+            return b"".join(pieces)
+        pieces.append(data)
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    raise RuntimeError(f"{process.args!r} did not end within {RUN_LIMIT_S:.0f} s")
 
 
 @dataclass(frozen=True)

@@ -71,6 +71,7 @@ def measure_memory(world: World, llm: Peer | None) -> Iterator[Row]:
             f"{idle / bare:.2f}× ({idle / 2**20:.0f} against {bare / 2**20:.0f} MiB)",
             "≤ 1.4×",
             idle / bare <= 1.4,
+            ratio=idle / bare,
         )
     client = Client.connect(world.env)
     for number in range(IDLE_SESSIONS):
@@ -85,6 +86,7 @@ def measure_memory(world: World, llm: Peer | None) -> Iterator[Row]:
         f"{full / idle:.2f}× ({full / 2**20:.0f} MiB)",
         "≤ 1.5×",
         full / idle <= 1.5,
+        ratio=full / idle,
     )
     yield from measure_attached(world, llm)
 
@@ -121,6 +123,7 @@ def measure_attached(world: World, llm: Peer | None) -> Iterator[Row]:
         f"1/{theirs / ours:.1f} ({ours / 2**20:.0f} against {theirs / 2**20:.0f} MiB)",
         "≤ 1/20",
         ours <= theirs / 20,
+        ratio=ours / theirs,
     )
 
 
