@@ -26,7 +26,8 @@ from askd.core.outcome import DONE, STORAGE
 from askd.core.turn import Steered
 from askd.errors import StorageFailed
 from askd.providers.base import Caller
-from askd.sessions.instructions import FRESH_S, LATE, NONE_ANY_MORE, find_given, find_told
+from askd.sessions.ahead import FRESH_S
+from askd.sessions.instructions import LATE, NONE_ANY_MORE, find_given, find_told
 from askd.sessions.live import LiveSession
 from askd.sessions.needs import InstructionSource
 from askd.sessions.preview import preview

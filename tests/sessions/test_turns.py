@@ -24,7 +24,15 @@ from askd.core.outcome import CUT, DONE, FAILED, OVERFLOW, STORAGE, TIME_LIMIT, 
 from askd.core.sight import find_sight
 from askd.core.tokens import encode_size
 from askd.errors import Overflowed, Unavailable
-from askd.providers.base import CallDelta, Failed, ModelRequest, ReasoningDelta, Stopped
+from askd.providers.base import (
+    CallDelta,
+    Caller,
+    Failed,
+    Model,
+    ModelRequest,
+    ReasoningDelta,
+    Stopped,
+)
 from askd.sessions.budget import size_request
 from askd.sessions.hub import Progress, TurnUnsaved
 from askd.sessions.live import LiveSession
@@ -445,3 +453,28 @@ async def test_a_turn_that_is_over_is_freed_at_once_and_not_by_the_collector() -
         with uncollected(TurnRun):
             await room.finish(await room.ask("when?"))
             await trio.testing.wait_all_tasks_blocked()
+
+
+async def test_the_model_of_a_turn_that_begins_at_once_is_looked_up_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """By the one who accepts its prompt; a turn that had to wait looks again."""
+    go_on = trio.Event()
+    models = ScriptedModels(lambda request: [go_on, "done"])
+    resolved: list[str | None] = []
+    resolve = models.resolve
+
+    async def note(name: str | None, caller: Caller) -> Model:
+        resolved.append(name)
+        return await resolve(name, caller)
+
+    monkeypatch.setattr(models, "resolve", note)
+    async with open_room(models=models) as room:
+        first = await room.ask("hello")
+        await trio.testing.wait_all_tasks_blocked()
+        assert len(resolved) == 1
+        waiting = await room.ask("again", target=to(first.session))
+        assert len(resolved) == 2
+        go_on.set()
+        await room.finish(waiting)
+        assert len(resolved) == 3

@@ -219,8 +219,8 @@ class Admission:
             firing=prompt.firing,
         )
         session.callers[turn_id] = prompt.caller  # the driver may begin before we are told
-        if not is_busy(session):  # what its turn will want of the disk is looked at meanwhile
-            session.ahead.coming = accepted
+        if not is_busy(session):
+            session.ahead.announce(accepted, model)
             session.mailbox.wake()
         try:
             # A caller who hangs up now is not told, but what is committed has a session. The log

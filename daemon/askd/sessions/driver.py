@@ -58,10 +58,10 @@ class Driver:
         waits = await self._keep_time()
         turn_id = self._choose()
         if turn_id is None:
-            if self._session.ahead.coming is None:
-                await self._rest(waits)
-            else:
+            if self._session.ahead.is_wanted:
                 await self._session.ahead.look(self._session.conversation, self._means)
+            else:
+                await self._rest(waits)
             return
         async with self._means.turns:
             await self._run_turn(turn_id)
@@ -112,7 +112,6 @@ class Driver:
 
     async def _run_turn(self, turn_id: str) -> None:
         session = self._session
-        session.ahead.coming = None
         run = TurnRun(session, turn_id, means=self._means, read_blob=self._store.read_blob)
         try:
             # While it waited for its place and its model, the turn may have been withdrawn.

@@ -2,8 +2,7 @@
 
 What a turn gets is an event before its start, if it is not what the conversation has
 already, so that a request is always what the log says. Reading never keeps a prompt waiting
-for long, and what begins at once is read while its prompt is being stored. What stands in the
-files is not judged.
+for long (see `ahead`). What stands in the files is not judged.
 """
 
 import logging
@@ -27,9 +26,6 @@ log = logging.getLogger(__name__)
 PATIENCE_S = 1.0
 """Files of a local disk take a millisecond; a prompt is not kept waiting for any other."""
 
-FRESH_S = 1.0
-"""What was read longer ago is read again: it is to be what stands there when the turn begins."""
-
 KIND = "instructions"
 """Of progress: what a conversation has got now."""
 LATE = (
@@ -41,91 +37,62 @@ NONE_ANY_MORE = "Instructions: none here; those that this conversation had are l
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """What there was for the turn of a prompt, at a time in trio's seconds.
+class Read:
+    """What a project has; `found` None: it took too long to be read."""
 
-    `found` None: it took too long to be read.
-    """
-
-    turn_id: str
-    at: float
     found: Instructions | None
-
-
-class Ahead:
-    """What is read for a turn before it begins, while its prompt is being stored.
-
-    Attributes:
-        coming: the prompt; if it is refused in the end, nothing comes of it.
-    """
-
-    def __init__(self) -> None:
-        self.coming: PromptAccepted | None = None
-        self._reading: Reading | None = None
-
-    async def look(self, conversation: Conversation, means: Means) -> None:
-        """Read for the prompt that comes."""
-        prompt, self.coming = self.coming, None
-        if prompt is not None:
-            self._reading = await read_instructions(conversation, prompt, means)
-
-    def take(self, turn_id: str) -> Reading | None:
-        """What was read for this turn, if it was and is not old; it is given once."""
-        reading, self._reading = self._reading, None
-        if reading is None or reading.turn_id != turn_id:
-            return None
-        return reading if trio.current_time() - reading.at <= FRESH_S else None
 
 
 async def read_instructions(
     conversation: Conversation, prompt: PromptAccepted, means: Means
-) -> Reading:
+) -> Read:
     """Read what the project of a prompt has, if that is wanted, in no more than `PATIENCE_S`."""
     wanted = wants_instructions(conversation.settings, prompt.options)
     rules = means.instructions.find_rules()
-    found: Instructions | None = Instructions()
-    if wanted is not False and (wanted or rules.enabled):
-        site = Site(
-            conversation_id=conversation.id,
-            turn_id=prompt.turn_id,
-            call_id="",
-            cwd=prompt.cwd,
-            cwd_id=prompt.cwd_id,
-            env=prompt.env or {},
-        )
-        with trio.move_on_after(PATIENCE_S) as patience:
-            found = await means.instructions.read(site, rules.files)
-        if patience.cancelled_caught:
-            found = None
-    return Reading(prompt.turn_id, trio.current_time(), found)
+    if wanted is False or not (wanted or rules.enabled):
+        return Read(Instructions())
+    site = Site(
+        conversation_id=conversation.id,
+        turn_id=prompt.turn_id,
+        call_id="",
+        cwd=prompt.cwd,
+        cwd_id=prompt.cwd_id,
+        env=prompt.env or {},
+    )
+    with trio.move_on_after(PATIENCE_S):
+        return Read(await means.instructions.read(site, rules.files))
+    return Read(None)
 
 
 async def find_instructions(
     conversation: Conversation,
     prompt: PromptAccepted,
     means: Means,
-    ahead: Ahead,
     *,
     report: Report,
+    read: Read | None = None,
 ) -> tuple[InstructionFile, ...] | None:
     """What the turn of a prompt, which begins, gets of its project.
 
     None: nothing is looked at, for the prompt or its conversation wants none. What differs from
     what the conversation has is reported, and why something was left out.
+
+    Args:
+        read: what was read a moment ago; None: it is read now.
     """
     if wants_instructions(conversation.settings, prompt.options) is False:
         return None
-    reading = ahead.take(prompt.turn_id) or await read_instructions(conversation, prompt, means)
-    if reading.found is None:
+    read = read or await read_instructions(conversation, prompt, means)
+    if read.found is None:
         log.warning("Instructions were not read in %g s: id=%s", PATIENCE_S, conversation.id)
         report("warning", LATE)
         return ()
-    files = reading.found.files
+    files = read.found.files
     is_news = files != conversation.instructions
     if is_news:
         report(KIND, _describe(files, prompt.cwd))
     if is_news or not conversation.started:
-        for sentence in reading.found.complaints:
+        for sentence in read.found.complaints:
             report("warning", sentence)
     return files
 

@@ -20,10 +20,10 @@ from askd.core.pairs import Fault
 from askd.core.turn import Interrupted
 from askd.errors import NotFound
 from askd.providers.base import Caller
+from askd.sessions.ahead import Ahead
 from askd.sessions.compactions import Compactions
 from askd.sessions.endings import UNSAVED, Waiting, end_turn
 from askd.sessions.hub import Client, Delta, Hub, Subscriber, TextKind, TurnUnsaved
-from askd.sessions.instructions import Ahead
 from askd.sessions.mailbox import Mailbox
 from askd.sessions.memory_jobs import MemoryJobs
 from askd.sessions.offload import offload_bodies
@@ -56,7 +56,7 @@ class LiveSession:
         viewing: held while the view changes; see `views`.
         compactions: what is known of those that were made, are made, or are due.
         memory_jobs: background work, if it is nowhere else.
-        ahead: what the next turn will want of the disk, looked at before it begins.
+        ahead: what the next turn will want, found before it begins.
         touched_at: when it was last asked for or committed in, in trio's time.
     """
 

@@ -35,6 +35,7 @@ from askd.core.turn import (
 )
 from askd.errors import AskdError, StorageFailed
 from askd.providers.base import Caller, Model
+from askd.sessions.ahead import Finding
 from askd.sessions.calls import Calls
 from askd.sessions.completion import Completion, Setting
 from askd.sessions.contents import ReadBlob
@@ -102,15 +103,16 @@ class TurnRun:
 
     async def run(self, *, is_due: Callable[[], bool]) -> None:
         """Run the turn, if it is still due when all is ready; return when it is over or parked."""
-        model = await self._resolve()
         session = self._session
+        known = session.ahead.take(self._turn_id)
+        model = await self._resolve(known)
         if self._attempt is not None and isinstance(model, Model):
             self._instructions = await find_instructions(
                 session.conversation,
                 self._prompt,
                 self._means,
-                session.ahead,
                 report=self._voice.tell,
+                read=None if known is None else known.read,
             )
         async with session.starting:
             if not is_due():
@@ -146,11 +148,12 @@ class TurnRun:
             # freed at once, and the session with it when its time has come.
             self._completion = self._calls = None
 
-    async def _resolve(self) -> Model | Failure:
+    async def _resolve(self, known: Finding | None) -> Model | Failure:
         settings = self._session.conversation.settings
         wanted = self._prompt.options.model or settings.model
         try:
-            model = await self._means.models.resolve(wanted, self._caller)
+            model = known.model if known is not None else None
+            model = model or await self._means.models.resolve(wanted, self._caller)
         except AskdError as error:
             return error.failure
         if wanted is None:
