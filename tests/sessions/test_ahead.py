@@ -21,15 +21,15 @@ async def test_it_is_given_once_and_to_its_turn_alone(
         ahead, prompt = Ahead(), PromptAccepted("t", "k", ())
         assert ahead.take("t") is None
         ahead.announce(prompt, model)
-        assert ahead.is_wanted
+        assert ahead.is_wanted()
         await ahead.look(Conversation("c"), room.sessions.means)
-        assert not ahead.is_wanted
+        assert not ahead.is_wanted()
         found = ahead.take("t")
         assert found is not None
         assert (found.prompt, found.model, found.read is not None) == (prompt, model, True)
         assert ahead.take("t") is None
         ahead.announce(prompt, model)
-        assert (ahead.take("another"), ahead.is_wanted) == (None, False)
+        assert (ahead.take("another"), ahead.is_wanted()) == (None, False)
 
 
 async def test_it_is_not_kept_for_long(autojump_clock: trio.testing.MockClock) -> None:

@@ -43,7 +43,6 @@ class Ahead:
         self._finding = Finding(prompt, model, trio.current_time())
         self._is_new = True
 
-    @property
     def is_wanted(self) -> bool:
         """Whether there is something to look at."""
         return self._is_new

@@ -58,7 +58,7 @@ class Driver:
         waits = await self._keep_time()
         turn_id = self._choose()
         if turn_id is None:
-            if self._session.ahead.is_wanted:
+            if self._session.ahead.is_wanted():
                 await self._session.ahead.look(self._session.conversation, self._means)
             else:
                 await self._rest(waits)
