@@ -86,6 +86,8 @@ class Terminal:
 
 
 def _take_terminal(slave: int) -> None:
+    # As in a new window: it hears when that is closed, also where the tests run under `nohup`.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
 
 
