@@ -1,6 +1,6 @@
 """What a turn says before it has started is heard when it has, in its order."""
 
-from askd.sessions.hub import Hub, Progress
+from askd.sessions.hub import Delta, Hub, Progress
 from askd.sessions.live import LiveSession
 from askd.sessions.voice import Voice
 from tests.fakes.log import FakeStore
@@ -42,3 +42,16 @@ async def test_who_waits_to_speak_is_told_when_it_may_and_waits_anew_after_a_hus
     voice.speak()
     assert again.is_set()
     assert said(watcher) == [("warning", "held")]
+
+
+async def test_words_that_come_too_soon_are_said_in_their_place_when_they_may_be() -> None:
+    voice, watcher = watch()
+    voice.tell("warning", "one")
+    voice.say("t.1", "text", "Hel")
+    voice.say("t.1", "text", "lo")
+    assert watcher.values == []
+    voice.speak()
+    voice.say("t.1", "text", "!")
+    spoken = [each.text for each in watcher.values if isinstance(each, Delta | Progress)]
+    assert spoken == ["one", "Hel", "lo", "!"]
+    assert [each.offset for each in watcher.values if isinstance(each, Delta)] == [0, 3, 5]

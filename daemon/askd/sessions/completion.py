@@ -5,6 +5,7 @@ goes wrong, short of the daemon's own end, becomes a failure with a sentence.
 """
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import trio
@@ -30,6 +31,7 @@ from askd.providers.base import Caller, Model, ModelRequest
 from askd.sessions.budget import WAYS_OUT, count_request, size_request
 from askd.sessions.contents import ReadBlob, resolve_blobs
 from askd.sessions.findings import report_request
+from askd.sessions.hub import TextKind
 from askd.sessions.live import LiveSession
 from askd.sessions.needs import Means, Report
 from askd.sessions.outputs import DESCRIPTION, Reading, fit_outputs, list_tools
@@ -51,6 +53,7 @@ class Setting:
     Attributes:
         system: the system prompt that holds for the turn.
         asked: the ids of the prompt's own messages.
+        say: tells of a fragment: the item that it is of, its kind, its text.
         root: the caller's directory.
         has_tools: set when the servers of its tools have been seen to.
     """
@@ -63,15 +66,13 @@ class Setting:
     asked: frozenset[str]
     read_blob: ReadBlob
     report: Report
+    say: Callable[[str, TextKind, str], None]
     root: str | None
     has_tools: trio.Event
 
 
 class Completion:
-    """One request and its answer. `run` once; `cancel` from anywhere, at any time.
-
-    Nothing of the answer is taken in before `may_speak`.
-    """
+    """One request and its answer. `run` once; `cancel` from anywhere, at any time."""
 
     def __init__(
         self,
@@ -81,9 +82,9 @@ class Completion:
         conversation: Conversation,
         setting: Setting,
         means: Means,
-        may_speak: trio.Event,
+        started: trio.Event,
     ) -> None:
-        self._may_speak = may_speak
+        self._started = started
         self._session = session
         self._conversation = conversation
         self._setting = setting
@@ -148,7 +149,7 @@ class Completion:
             options=setting.options,
             read_blob=setting.read_blob,
             report=setting.report,
-            started=self._may_speak,
+            started=self._started,
             is_stored=self._conversation is self._session.conversation,
         )
 
@@ -236,7 +237,7 @@ class Completion:
             reading,
             options=setting.options,
             report=setting.report,
-            started=self._may_speak,
+            started=self._started,
         )
 
     async def _stream(self, request: ModelRequest) -> None:
@@ -245,12 +246,8 @@ class Completion:
             setting.model, request, setting.caller, progress=setting.report
         ) as events:
             async for event in events:
-                if not self._may_speak.is_set():
-                    await self._may_speak.wait()
                 for piece in self._assembler.feed(event):
-                    self._session.say(
-                        setting.turn_id, self._item_id, kind=piece.kind, text=piece.text
-                    )
+                    setting.say(self._item_id, piece.kind, piece.text)
                 save_much(self._session)
 
     def _partial(self) -> AssistantMessage | None:

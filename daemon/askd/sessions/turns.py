@@ -174,8 +174,8 @@ class TurnRun:
             is_start = bool(bodies) and all(isinstance(each, TurnStarted) for each in bodies)
             if isinstance(command, CallModel) and isinstance(model, Model) and is_start:
                 # The model needs longer than the disk: it is asked while the start is committed,
-                # and nothing of what it says is shown or kept before. After a crash in between
-                # the turn has not started and is asked anew, which no tool has noticed.
+                # and what it says meanwhile is read, and not shown or kept. After a crash in
+                # between the turn has not started and is asked anew, which no tool has noticed.
                 self._begin(command, model, nursery)
                 await self._append(bodies, model)
                 self._voice.speak()
@@ -219,7 +219,7 @@ class TurnRun:
             self._voice.tell("warning", explain_guess(model))
         nursery.start_soon(self._complete, self._completion)
 
-    def _prepare(self, command: CallModel, model: Model, may_speak: trio.Event) -> Completion:
+    def _prepare(self, command: CallModel, model: Model, started: trio.Event) -> Completion:
         options = self._prompt.options
         conversation = self._shadow or self._session.conversation
         setting = Setting(
@@ -231,6 +231,7 @@ class TurnRun:
             asked=find_asked(conversation.turns[self._turn_id]),
             read_blob=self._read_blob,
             report=self._voice.tell,
+            say=self._voice.say,
             root=self._prompt.cwd,
             has_tools=self._has_tools,
         )
@@ -240,7 +241,7 @@ class TurnRun:
             conversation=conversation,
             setting=setting,
             means=self._means,
-            may_speak=may_speak,
+            started=started,
         )
 
     async def _complete(self, completion: Completion) -> None:
