@@ -15,10 +15,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from tests.bench.program import find_ask
 from tests.bench.provider import LATE
 from tests.bench.rows import Row
 from tests.bench.terminals import Terminal, open_terminal
-from tests.system.world import ASK, World
+from tests.system.world import World
 
 LATENESSES_MS = (0, 20, 100, 500)
 """What models take before their first token; hosted ones are seldom faster than the third."""
@@ -70,7 +71,7 @@ def ask_in_pipe(env: Mapping[str, str], late_ms: int) -> First:
     """`ask PROMPT | ...`."""
     started = time.perf_counter()
     with subprocess.Popen(
-        [ASK, "-q", word_prompt(late_ms)],
+        [find_ask(), "-q", word_prompt(late_ms)],
         env=dict(env),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -86,17 +87,15 @@ def ask_in_pipe(env: Mapping[str, str], late_ms: int) -> First:
     return first
 
 
-def ask_on_terminal(
-    env: Mapping[str, str], late_ms: int, command: tuple[str, ...] = (ASK,)
-) -> First:
+def ask_on_terminal(env: Mapping[str, str], late_ms: int, command: tuple[str, ...] = ()) -> First:
     """`ask PROMPT` typed in a shell."""
-    with open_terminal([*command, "-q", word_prompt(late_ms)], env) as terminal:
+    with open_terminal([*(command or [find_ask()]), "-q", word_prompt(late_ms)], env) as terminal:
         return find_first(terminal.read, terminal.started)
 
 
 def ask_in_chat(env: Mapping[str, str], late_ms: int) -> tuple[float, First]:
     """A chat from its start to a key that it takes; then a prompt from its Enter on."""
-    with open_terminal([ASK, "chat"], env) as terminal:
+    with open_terminal([find_ask(), "chat"], env) as terminal:
         ready_s = type_key(terminal)
         terminal.type(f"\b{word_prompt(late_ms)}")
         terminal.read_until(word_prompt(late_ms).encode())

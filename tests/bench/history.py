@@ -25,8 +25,9 @@ from ask.transcript import Map
 from tests.bench.corpus import COMMON, RARE, Corpus, open_corpus
 from tests.bench.measure import Command, Run, cpu, pair, resident_bytes, run_once, wall
 from tests.bench.peers import Peer, missing_row
+from tests.bench.program import find_ask
 from tests.bench.rows import Row
-from tests.system.world import ASK, World
+from tests.system.world import World
 
 MESSAGES = 1_000_000
 SCALE = 10
@@ -180,7 +181,7 @@ def _measure_processes(small: Side, large: Side, rounds: int) -> Iterator[Row]:
         commands = []
         for side in (large, small):
             said = (*words[:2], side.chosen[0], *words[3:]) if "show" in words else words
-            commands.append(checked(Command([ASK, *said], side.world.env)))
+            commands.append(checked(Command([find_ask(), *said], side.world.env)))
         pairing = pair(*commands, rounds=rounds)
         low, high = pairing.spread(wall)
         ratio = pairing.ratio(wall)
@@ -210,7 +211,7 @@ def _measure_grep(large: Side, rounds: int) -> Iterator[Row]:
         return
     found = str(large.corpus.facts.rare)
     theirs = Command([grep, "-c", RARE, str(large.corpus.lines)], large.world.env, expected=found)
-    ours = checked(Command([ASK, "history", "search", RARE], large.world.env))
+    ours = checked(Command([find_ask(), "history", "search", RARE], large.world.env))
     request = time_in_turn(
         lambda: run_once(theirs), lambda: large.search(RARE), max(3, rounds // 4)
     )
@@ -243,7 +244,7 @@ def _measure_llm(small: Side, directory: Path, rounds: int, llm: Peer | None) ->
     peer = checked(Command([llm.program, "logs", "list", "-q", RARE, "-n", str(HITS)], env))
     if len(LLM_HIT.findall(peer.expected or "")) != HITS:
         raise RuntimeError(f"llm found something else: {peer.expected!r:.500}")
-    ours = checked(Command([ASK, "history", "search", RARE], small.world.env))
+    ours = checked(Command([find_ask(), "history", "search", RARE], small.world.env))
     pairing = pair(peer, ours, rounds=max(5, rounds // 4))
     low, high = pairing.spread(wall)
     ratio = pairing.ratio(wall)
@@ -287,7 +288,7 @@ def _measure_daemons(small: Side, large: Side, rounds: int) -> Iterator[Row]:
 
     def restart(side: Side) -> Run:
         side.world.ok("daemon", "stop")
-        return run_once(Command([ASK, "daemon", "start"], side.world.env))
+        return run_once(Command([find_ask(), "daemon", "start"], side.world.env))
 
     runs = [(restart(large).wall_s, restart(small).wall_s) for _ in range(max(3, rounds // 4))]
     yield scale_row("`ask daemon start`, the same two stores", runs, None)

@@ -18,8 +18,9 @@ from askd.store.writer import connect
 from tests.bench.contexts import talk
 from tests.bench.history import SETTINGS, checked
 from tests.bench.measure import Command, pair, wall
+from tests.bench.program import find_ask
 from tests.bench.rows import Row
-from tests.system.world import ASK, World
+from tests.system.world import World
 
 LONG, SHORT = 50_000, 5_000
 """Events of the two: the long one is twenty thousand messages."""
@@ -54,7 +55,9 @@ def compare(
     world: World, name: str, words: tuple[str, ...], *, limit: float | None, rounds: int
 ) -> Row:
     """One command, of the long conversation and of the short one."""
-    commands = [checked(Command([ASK, *words, make_id(n)], world.env)) for n in (LONG, SHORT)]
+    commands = [
+        checked(Command([find_ask(), *words, make_id(n)], world.env)) for n in (LONG, SHORT)
+    ]
     pairing = pair(*commands, rounds=rounds)
     low, high = pairing.spread(wall)
     ratio = pairing.ratio(wall)

@@ -17,9 +17,10 @@ from dataclasses import dataclass
 from tests.bench.client import PASS
 from tests.bench.measure import Command, cpu, pair, read_cpu_s, wall
 from tests.bench.peers import KINDS, Peer, make_ready, missing_row
+from tests.bench.program import find_ask
 from tests.bench.provider import ANSWER_TEXT
 from tests.bench.rows import Row
-from tests.system.world import ASK, World
+from tests.system.world import World
 
 HERD = 16
 HERD_GOALS = {"codex": 8.0, "llm": 40.0}
@@ -39,7 +40,7 @@ client, fill both cores."""
 def measure_peers(world: World, rounds: int, peers: Mapping[str, Peer]) -> Iterator[Row]:
     """One process after the other, in pairs."""
     world.ok("warm")
-    ours = Command([ASK, "hi"], world.env, expected=ANSWER_TEXT)
+    ours = Command([find_ask(), "hi"], world.env, expected=ANSWER_TEXT)
     for kind in KINDS:
         name, target = f"`{kind.shown}` against `ask`, one question", f"≥ {kind.goal:.0f}× wall"
         theirs = make_ready(peers.get(kind.name), world.home, world.env)
@@ -102,7 +103,7 @@ def run_herd(command: Command, *, daemon: int | None = None) -> Herd:
 def measure_herds(world: World, rounds: int, peers: Mapping[str, Peer]) -> Iterator[Row]:
     """Sixteen at once, each with a question; the herds take turns."""
     world.ok("warm")
-    ours = Command([ASK, "hi"], world.env, expected=ANSWER_TEXT)
+    ours = Command([find_ask(), "hi"], world.env, expected=ANSWER_TEXT)
     pairs = pair_herds(Command(PASS, world.env), ours, world.daemon_pid(), rounds)
     ratio = statistics.median(herd.wall_s / nothing.wall_s for nothing, herd in pairs)
     each_ms = statistics.median(herd.wall_s for _, herd in pairs) * 1000 / HERD

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from ask.completion.answer import VARIABLE
 from ask.connection import Client
 from tests.bench.measure import Command, pair
+from tests.bench.program import find_ask
 from tests.bench.rows import Row, ratio_row
-from tests.system.world import ASK, World
+from tests.system.world import World
 
 CONVERSATIONS = 1000
 """In the store; as many as somebody has who has asked for a year."""
@@ -22,12 +23,12 @@ def measure_tabs(world: World, rounds: int) -> Iterator[Row]:
     """A word of the table, and names that a daemon is asked for."""
     nothing = Command([sys.executable, "-c", "pass"], world.env)
     env = {**world.env, VARIABLE: "zsh_complete"}
-    word = Command([ASK, "ask", "history", "sea"], env)
+    word = Command([find_ask(), "ask", "history", "sea"], env)
     with Client.connect(world.env) as client:
         for number in range(CONVERSATIONS):
             client.call("conversation/create", {"name": f"tab {number:04}"})
-    name = Command([ASK, "ask", "-s", "tab 0500"], env, expected="word\ttab 0500")
-    names = Command([ASK, "ask", "-s", "tab 0"], env)
+    name = Command([find_ask(), "ask", "-s", "tab 0500"], env, expected="word\ttab 0500")
+    names = Command([find_ask(), "ask", "-s", "tab 0"], env)
     yield ratio_row(
         "a Tab behind `history sea`", pair(word, nothing, rounds=rounds), LIMIT, must=False
     )

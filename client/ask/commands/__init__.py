@@ -18,6 +18,7 @@ COMMANDS: dict[str, str | None] = {
     "doctor": "ask.commands.doctor",
     "fork": "ask.commands.fork",
     "history": "ask.commands.history",
+    "install-launcher": "ask.commands.install_launcher",
     "jobs": "ask.commands.jobs",
     "list": "ask.commands.conversations",
     "mcp": "ask.commands.mcp",

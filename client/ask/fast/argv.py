@@ -7,8 +7,20 @@ declines, and what it accepts means the same to click (a property test).
 RESERVED = frozenset(
     (
         *("api", "attach", "auth", "chat", "clear", "compact", "completion", "config", "daemon"),
-        *("dial-stdio", "doctor", "fork", "history", "jobs", "list", "mcp", "models", "new"),
-        *("pin", "prune", "ps", "rename", "resume", "schedule", "templates", "tools", "unpin"),
+        *("dial-stdio", "doctor", "fork", "history", "install-launcher", "jobs", "list", "mcp"),
+        *(
+            "models",
+            "new",
+            "pin",
+            "prune",
+            "ps",
+            "rename",
+            "resume",
+            "schedule",
+            "templates",
+            "tools",
+            "unpin",
+        ),
         "usage",
     )
 )

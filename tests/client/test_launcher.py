@@ -1,0 +1,131 @@
+"""The launcher script as text, as a file, and as a program that a kernel starts."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ask import __version__
+from ask.exits import FAILED, STORAGE, Failed
+from ask.launcher import MARK, find_places, is_ours, render_launcher, write_launcher
+
+PROBE = """\
+def main():
+    import sys
+    print("site" in sys.modules, sys.flags.isolated, sys.argv[1:])
+"""
+"""What stands where `ask` is looked for, and tells how it was started."""
+
+
+def place_probe(directory: Path, text: str = PROBE) -> str:
+    package = directory / "ask"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "__main__.py").write_text(text)
+    return str(directory)
+
+
+def test_it_starts_this_installation_without_a_search(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "bin" / "ask"
+    assert write_launcher(path, render_launcher(sys.executable, find_places())) == (
+        f"ask {__version__}"
+    )
+    probe = render_launcher(sys.executable, [place_probe(tmp_path / "lib")])
+    assert write_launcher(path, probe) == "False 1 ['--version']"
+    said = subprocess.run([path, "two words", "é"], capture_output=True, check=True, text=True)
+    assert said.stdout == "False 1 ['two words', 'é']\n"
+    assert os.listdir(path.parent) == ["ask"]
+
+
+def test_the_places_are_what_a_python_without_site_does_not_find(tmp_path: Path) -> None:
+    places = find_places()
+    known = subprocess.run(
+        [sys.executable, "-IS", "-c", "import sys; print(*sys.path, sep='\\n')"],
+        capture_output=True,
+        check=True,
+        text=True,
+    ).stdout.splitlines()
+    assert not set(places) & set(known)
+    assert len(set(places)) == len(places)
+    assert (Path(places[0]) / "ask" / "launcher.py").is_file()
+
+
+@pytest.mark.parametrize(
+    ("python", "fits"),
+    [
+        ("", False),
+        ("/a b/python", False),
+        ("/a\tb/python", False),
+        ("/" + "x" * 248, True),
+        ("/" + "x" * 249, False),
+        ("/" + "é" * 200, False),
+    ],
+)
+def test_a_python_that_no_script_can_name_is_refused(python: str, *, fits: bool) -> None:
+    if fits:
+        assert len(render_launcher(python, []).partition("\n")[0]) == 255
+        return
+    with pytest.raises(Failed) as refused:
+        render_launcher(python, [])
+    assert refused.value.code == FAILED
+
+
+def test_places_of_any_name_are_written_so_that_python_reads_them(tmp_path: Path) -> None:
+    place = place_probe(tmp_path / 'it\'s "a"\nplace é\\')
+    assert write_launcher(tmp_path / "ask", render_launcher(sys.executable, [place]))
+
+
+def test_what_was_there_stays_if_the_new_one_does_not_work(tmp_path: Path) -> None:
+    path = tmp_path / "ask"
+    path.write_text("as it was")
+    place = place_probe(tmp_path / "lib", "raise RuntimeError('no')\n")
+    for text in (
+        render_launcher(sys.executable, [place]),
+        render_launcher(str(tmp_path / "gone"), []),
+    ):
+        with pytest.raises(Failed) as refused:
+            write_launcher(path, text)
+        assert refused.value.code == FAILED
+        assert path.read_text() == "as it was"
+    assert sorted(os.listdir(tmp_path)) == ["ask", "lib"]
+
+
+def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(Failed) as refused:
+        write_launcher(tmp_path / "file" / "ask", render_launcher(sys.executable, []))
+    assert refused.value.code == STORAGE
+
+
+def test_an_installation_that_is_gone_is_told_in_a_sentence(tmp_path: Path) -> None:
+    place = place_probe(tmp_path / "lib")
+    path = tmp_path / "ask"
+    write_launcher(path, render_launcher(sys.executable, [place]))
+    (tmp_path / "lib" / "ask" / "__main__.py").unlink()
+    (tmp_path / "lib" / "ask" / "__init__.py").unlink()
+    (tmp_path / "lib").rename(tmp_path / "moved")
+    said = subprocess.run([path], capture_output=True, check=False, text=True)
+    assert said.returncode == 1
+    assert said.stderr == (
+        f"ask is not where it was any more. Install it, or remove {str(path)!r}\n"
+    )
+
+
+def test_ours_are_what_we_wrote_and_links_to_the_script_beside_us(tmp_path: Path) -> None:
+    ours = tmp_path / "ours"
+    ours.write_text(render_launcher("/elsewhere/python", []))
+    link = tmp_path / "link"
+    link.symlink_to(Path(sys.executable).with_name("ask"))
+    assert is_ours(ours)
+    assert is_ours(link)
+    other = tmp_path / "other"
+    other.write_text(f"#!/bin/sh\necho\n{MARK}\n")
+    stray = tmp_path / "stray"
+    stray.symlink_to(other)
+    dangling = tmp_path / "dangling"
+    dangling.symlink_to(tmp_path / "nowhere")
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    assert not any(map(is_ours, (other, stray, dangling, pipe, tmp_path)))
