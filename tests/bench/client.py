@@ -15,14 +15,18 @@ from tests.system.world import ASK, World
 PASS = [sys.executable, "-c", "pass"]
 
 WHY = """\
-The client itself is what `ask daemon status` shows; the rest of a question is its turn. With a
-clock at each step (100 turns in a row, `python -c pass` 14 ms): 5.6 ms until the prompt is
-durable, 8.2 until the first words, 3.3 until the end is durable. With the data directory in memory
-they are 4.3, 6.1 and 2.1: 4.6 of 17 ms are the disk's, three syncs of some 30 pages or fewer, the
-second of them beside the request. A profile of the daemon is flat: some 20,000 calls of functions
-a turn, in 61 passes of trio's loop, and but for waiting none takes more than 4 %. Runs of 30 to 80
-pairs on this machine gave 1.45 to 1.97, the lower ones where other work kept the processor awake:
-each of a turn's hand-overs between processes and threads has to wake it."""
+`ask` is what `ask install-launcher` writes: Python without its search for packages, so that `ask
+daemon status` takes what a Python that does nothing takes. The rest of a question is its turn.
+With a clock at each step in the daemon (200 turns in a row, `python -c pass` 23 ms): 5.7 ms until
+the prompt is durable, 11 until the turn's start is and the first words go out, 14 until the last
+have come, 18 until the end is durable. For 1.3× a turn would have to take 7. Its event loop alone
+is at work for 17 ms a question, the mirror's part behind the end included, and the threads that
+commit for 9: some 16,500 calls of functions, in 53 passes of the loop, a flat profile in which,
+but for waiting, nothing takes more than 4 %. Of the three commits one alone takes 0.9 ms where a
+Python takes 14, two thirds of it the sync and the pages. Left out by way of trial, of 42 ms: the
+time limit of each read 0.6 to 1.0, the start's sync 0.4, the prompt's words in the index 0.3; the
+writes to the client before the first words, the mirror, a shorter turn of threads: nothing that
+could be seen."""
 
 
 def measure_client(world: World, rounds: int) -> Iterator[Row]:

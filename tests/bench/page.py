@@ -40,6 +40,7 @@ All of this is measured by one command, `python -m tests.bench`, in a checkout w
 `test`; `--only PART` measures one part. Whole processes, or requests, are run in turn, A B A B;
 a figure is the median of the pairs' ratios (smallest–largest). Each run's answer is checked, and a
 run that shows another one is void. Trust the ratios: both sides of one saw the same machine.
+`ask` is the script that `ask install-launcher` writes, unless a row says something else.
 A target in bold must hold. What was measured last, by parts, is also in
 [performance.json](performance.json).
 

@@ -38,9 +38,11 @@ LIMIT_S = 30.0
 WHY = """\
 Why, by a profile of this request's way in the daemon, in µs of a core that others use too: of 11
 after the frame is read, 2.1 ask the file system whether the settings have changed (who asks next
-gets what the file says now), 1.6 check the parameters, 1.2 make the result a map, 1.7 write it, and
-the rest counts requests in flight and finds the handler. The echo does none of this but the
-writing; reading the frame, 4.5, both do."""
+gets what the file says now), 1.6 check the parameters, 1.2 make the result a map, 1.7 write it,
+and the rest counts requests in flight and finds the handler. The echo does none of this but the
+writing; reading the frame, 4.5, both do. On uvloop the same echo takes a third to a half of what
+it takes on trio, whose loop is written in Python: four times as much is less than two echoes on
+trio."""
 
 
 @dataclass(frozen=True, slots=True)
