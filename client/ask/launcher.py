@@ -22,6 +22,7 @@ MARK = "# Written by `ask install-launcher`, which writes it anew."
 """The second line of what we wrote; what does not have it is somebody else's and is left alone."""
 
 _FLAGS = "-IS"  # in one word: what follows a script's interpreter is handed on as one
+_NORMAL_FLAGS = "-EP"  # as usual, but for the variables and the current directory
 _LINE_BYTES = 255
 """Of a script's first line: the kernel reads 256 bytes with its end (linux/binfmts.h)."""
 _TRY_S = 30.0
@@ -65,11 +66,17 @@ def render_launcher(python: str, places: Sequence[str]) -> str:
 
 
 def find_places() -> list[str]:
-    """Where this process finds what is installed: all that a Python without `site` does not."""
-    told = _run([sys.executable, _FLAGS, "-c", _OWN_PATH])
-    searched = sys.path if sys.flags.safe_path else sys.path[1:]  # the script's own directory
+    """Where this Python finds what is installed, beyond its own library.
+
+    Asked of others like it, for this one may have been sent elsewhere, by `PYTHONPATH` or from
+    where it stands.
+    """
+    library, searched = (
+        ast.literal_eval(_run([sys.executable, flags, "-c", _OWN_PATH]))
+        for flags in (_FLAGS, _NORMAL_FLAGS)
+    )
     # Ours first: it is looked for most.
-    return _leave_out(ast.literal_eval(told), [*_find_homes(), *searched])
+    return _leave_out(library, [*_find_homes(), *searched])
 
 
 def _leave_out(known: Iterable[str], places: Iterable[str]) -> list[str]:
@@ -106,7 +113,7 @@ def write_launcher(path: Path, text: str) -> str:
     beside = path.with_name(f".{path.name}.new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_text(text, encoding="utf-8")
+        beside.write_text(text, encoding="utf-8", errors="surrogateescape")
         beside.chmod(0o755)
         version = _run([str(beside), "--version"])
         beside.replace(path)

@@ -39,8 +39,14 @@ def test_it_starts_this_installation_without_a_search(tmp_path: Path) -> None:
     assert os.listdir(path.parent) == ["ask"]
 
 
-def test_the_places_are_what_a_python_without_site_does_not_find(tmp_path: Path) -> None:
+def test_the_places_are_what_a_python_without_site_does_not_find(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
     places = find_places()
+    assert str(tmp_path) not in places
     known = subprocess.run(
         [sys.executable, "-IS", "-c", "import sys; print(*sys.path, sep='\\n')"],
         capture_output=True,
@@ -90,6 +96,13 @@ def test_what_was_there_stays_if_the_new_one_does_not_work(tmp_path: Path) -> No
         assert refused.value.code == FAILED
         assert path.read_text() == "as it was"
     assert sorted(os.listdir(tmp_path)) == ["ask", "lib"]
+
+
+def test_an_interpreter_whose_name_is_no_text_is_an_error_and_no_crash(tmp_path: Path) -> None:
+    (tmp_path / os.fsdecode(b"p\xff")).symlink_to(sys.executable)
+    text = render_launcher(str(tmp_path / os.fsdecode(b"p\xff")), find_places())
+    with pytest.raises(Failed):
+        write_launcher(tmp_path / "ask", text)
 
 
 def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
