@@ -73,8 +73,5 @@ def _tell_of_path(path: Path) -> None:
     found = shutil.which(path.name)
     if found is None or not os.path.samefile(found, path):
         instead = "nothing" if found is None else found
-        click.echo(
-            f"By the name {path.name} your shell finds {instead}: "
-            f'put this into ~/.profile: export PATH="{path.parent}:$PATH"',
-            err=True,
-        )
+        click.echo(f"By the name {path.name} your shell still finds {instead}.", err=True)
+        click.echo(f'Put this into ~/.profile: export PATH="{path.parent}:$PATH"', err=True)

@@ -43,10 +43,10 @@ def test_what_the_shell_finds_instead_is_told(
 ) -> None:
     result = ask("install-launcher", str(own / "bin" / "ask"))
     assert result.code == 0
-    assert "finds nothing" in result.err
+    assert "still finds nothing." in result.err
     assert f'export PATH="{own}/bin:$PATH"' in result.err
     monkeypatch.setenv("PATH", f"{own}/bin:{own}/.local/bin")
-    assert f"finds {own}/bin/ask" in ask("install-launcher").err
+    assert f"still finds {own}/bin/ask." in ask("install-launcher").err
 
 
 def test_another_program_is_left_alone(ask: Ask, own: Path) -> None:
