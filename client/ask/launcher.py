@@ -12,6 +12,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -25,6 +26,7 @@ _FLAGS = "-IS"  # in one word: what follows a script's interpreter is handed on 
 _NORMAL_FLAGS = "-EP"  # as usual, but for the variables and the current directory
 _LINE_BYTES = 255
 """Of a script's first line: the kernel reads 256 bytes with its end (linux/binfmts.h)."""
+_MODE = 0o755
 _TRY_S = 30.0
 """As long may a start take on a machine that is very busy."""
 _OWN_PATH = "import sys; print(ascii(sys.path))"
@@ -36,24 +38,32 @@ import sys
 
 sys.path += {places}
 try:
+    if sys.version_info[:2] != {version}:
+        raise ImportError("another Python is there now")
     from ask.__main__ import main
-except ModuleNotFoundError:
-    sys.exit("ask is not where it was any more. Install it, or remove " + ascii(__file__))
+except ImportError as error:
+    sys.exit(f"ask is not where it was ({{error}}). Install it, then have its install-launcher "
+             f"write {{__file__!a}} anew, or remove that.")
 main()
 """
 
 
-def render_launcher(python: str, places: Sequence[str]) -> str:
+def render_launcher(
+    python: str, places: Sequence[str], version: tuple[int, int] = sys.version_info[:2]
+) -> str:
     """The script.
 
     Args:
         python: the interpreter; it knows its own library.
         places: the directories where everything else is.
+        version: the interpreter's; what another one would find there is not for it.
 
     Raises:
         Failed: no script can name this interpreter.
     """
-    text = _SCRIPT.format(python=python, flags=_FLAGS, mark=MARK, places=ascii(list(places)))
+    text = _SCRIPT.format(
+        python=python, flags=_FLAGS, mark=MARK, places=ascii(list(places)), version=version
+    )
     line = os.fsencode(text.partition("\n")[0])
     if not python or len(python.split()) != 1 or len(line) > _LINE_BYTES:
         raise Failed(
@@ -72,11 +82,11 @@ def find_places() -> list[str]:
     where it stands.
     """
     library, searched = (
-        ast.literal_eval(_run([sys.executable, flags, "-c", _OWN_PATH]))
+        # The last line: what is installed may print something of its own at a start.
+        ast.literal_eval(_run([sys.executable, flags, "-c", _OWN_PATH]).rpartition("\n")[2])
         for flags in (_FLAGS, _NORMAL_FLAGS)
     )
-    # Ours first: it is looked for most.
-    return _leave_out(library, [*_find_homes(), *searched])
+    return _leave_out(library, [*searched, *_find_homes()])
 
 
 def _leave_out(known: Iterable[str], places: Iterable[str]) -> list[str]:
@@ -91,15 +101,21 @@ def _find_homes() -> list[str]:
     return [str(Path(spec.origin).parents[1]) for spec in specs if spec and spec.origin]
 
 
+def is_own_script(path: Path) -> bool:
+    """Whether a path leads to the script by which pip starts this installation."""
+    scripts = (sys.argv[0], Path(sys.executable).with_name("ask"))
+    return os.path.realpath(path) in [os.path.realpath(each) for each in scripts]
+
+
 def is_ours(path: Path) -> bool:
-    """Whether a file is a launcher of ours, or a link to the script that pip wrote beside us.
+    """Whether a file is a launcher of ours, or a link to one or to the script that pip wrote.
 
     Raises `OSError`.
     """
-    if path.is_symlink():
-        return path.resolve() == Path(sys.executable).with_name("ask").resolve()
     if not path.is_file():
         return False
+    if path.is_symlink() and is_own_script(path):
+        return True
     with path.open("rb") as stream:
         beginning = stream.read(_LINE_BYTES + len(MARK) + 2)
     return MARK.encode() in beginning.split(b"\n")[1:2]
@@ -110,30 +126,37 @@ def write_launcher(path: Path, text: str) -> str:
 
     Raises `Failed`.
     """
-    beside = path.with_name(f".{path.name}.new")
+    beside: str | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_text(text, encoding="utf-8", errors="surrogateescape")
-        beside.chmod(0o755)
-        version = _run([str(beside), "--version"])
-        beside.replace(path)
+        descriptor, beside = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+        with open(descriptor, "w", encoding="utf-8", errors="surrogateescape") as stream:
+            stream.write(text)
+        os.chmod(beside, _MODE)
+        version = _run([beside, "--version"], what=f"The script for {path}")
+        os.replace(beside, path)
+        beside = None
     except OSError as error:
         raise Failed(STORAGE, f"{path} cannot be written: {error.strerror}.") from None
     finally:
-        with suppress(OSError):  # it is in its place, or was never written
-            beside.unlink()
+        if beside is not None:
+            with suppress(OSError):
+                os.unlink(beside)
     return version
 
 
-def _run(command: list[str]) -> str:
+def _run(command: list[str], *, what: str | None = None) -> str:
     """What a program prints that must work; raises `Failed` with what it said if it does not."""
+    what = what or command[0]
     try:
         done = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_TRY_S, check=False
         )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise Failed(FAILED, f"{command[0]} cannot be started: {error}.") from None
+    except OSError as error:
+        raise Failed(FAILED, f"{what} cannot be started there: {error.strerror}.") from None
+    except subprocess.TimeoutExpired:
+        raise Failed(FAILED, f"{what} did not end within {_TRY_S:.0f} s.") from None
     if done.returncode != 0:
         said = done.stderr.decode(errors="replace").strip() or f"code {done.returncode}"
-        raise Failed(FAILED, f"{command[0]} does not work: {said}")
+        raise Failed(FAILED, f"{what} does not work: {said}")
     return done.stdout.decode(errors="replace").strip()

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -55,7 +56,8 @@ def test_the_places_are_what_a_python_without_site_does_not_find(
     ).stdout.splitlines()
     assert not set(places) & set(known)
     assert len(set(places)) == len(places)
-    assert (Path(places[0]) / "ask" / "launcher.py").is_file()
+    homes = [each for each in places if (Path(each) / "ask" / "launcher.py").is_file()]
+    assert homes, places
 
 
 @pytest.mark.parametrize(
@@ -122,8 +124,53 @@ def test_an_installation_that_is_gone_is_told_in_a_sentence(tmp_path: Path) -> N
     said = subprocess.run([path], capture_output=True, check=False, text=True)
     assert said.returncode == 1
     assert said.stderr == (
-        f"ask is not where it was any more. Install it, or remove {str(path)!r}\n"
+        "ask is not where it was (No module named 'ask'). Install it, then have its "
+        f"install-launcher write {str(path)!r} anew, or remove that.\n"
     )
+
+
+def test_another_python_in_its_place_is_told_in_a_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "ask"
+    place = place_probe(tmp_path / "lib")
+    path.write_text(render_launcher(sys.executable, [place], version=(3, 10)))
+    path.chmod(0o755)
+    said = subprocess.run([path], capture_output=True, check=False, text=True)
+    assert said.returncode == 1
+    assert said.stderr.startswith("ask is not where it was (another Python is there now). Install")
+
+
+def test_what_is_installed_may_say_something_at_each_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loud = tmp_path / "python"
+    loud.write_text(f'#!/bin/sh\necho hello\nexec {sys.executable} "$@"\n')
+    loud.chmod(0o755)
+    quiet = find_places()
+    monkeypatch.setattr(sys, "executable", str(loud))
+    assert find_places() == quiet
+
+
+def test_files_beside_it_are_not_touched_and_links_not_followed(tmp_path: Path) -> None:
+    text = render_launcher(sys.executable, [place_probe(tmp_path / "lib")])
+    path = tmp_path / "bin" / "ask"
+    path.parent.mkdir()
+    other = path.with_name(".ask.new")
+    other.write_text("precious")
+    path.symlink_to(other)
+    write_launcher(path, text)
+    assert other.read_text() == "precious"
+    assert not path.is_symlink()
+    assert os.stat(path).st_mode & 0o777 == 0o755
+
+
+def test_two_at_once_both_succeed(tmp_path: Path) -> None:
+    text = render_launcher(sys.executable, [place_probe(tmp_path / "lib")])
+    path = tmp_path / "bin" / "ask"
+    with ThreadPoolExecutor(4) as pool:
+        said = list(pool.map(lambda _: write_launcher(path, text), range(8)))
+    assert len(set(said)) == 1
+    assert path.read_text() == text
+    assert os.listdir(path.parent) == ["ask"]
 
 
 def test_ours_are_what_we_wrote_and_links_to_the_script_beside_us(tmp_path: Path) -> None:
@@ -131,8 +178,9 @@ def test_ours_are_what_we_wrote_and_links_to_the_script_beside_us(tmp_path: Path
     ours.write_text(render_launcher("/elsewhere/python", []))
     link = tmp_path / "link"
     link.symlink_to(Path(sys.executable).with_name("ask"))
-    assert is_ours(ours)
-    assert is_ours(link)
+    second = tmp_path / "second"
+    second.symlink_to(ours)
+    assert all(map(is_ours, (ours, link, second)))
     other = tmp_path / "other"
     other.write_text(f"#!/bin/sh\necho\n{MARK}\n")
     stray = tmp_path / "stray"
@@ -141,4 +189,7 @@ def test_ours_are_what_we_wrote_and_links_to_the_script_beside_us(tmp_path: Path
     dangling.symlink_to(tmp_path / "nowhere")
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    assert not any(map(is_ours, (other, stray, dangling, pipe, tmp_path)))
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    script = Path(sys.executable).with_name("ask")  # no link: it is pip's, and stays
+    assert not any(map(is_ours, (other, stray, dangling, pipe, loop, script, tmp_path)))

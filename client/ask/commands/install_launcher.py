@@ -4,6 +4,7 @@ It writes one file, and none that somebody else wrote.
 """
 
 import os
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -12,11 +13,11 @@ import click
 
 from ask.commands.help import Command, Example
 from ask.exits import DONE, FAILED, STORAGE, Failed
-from ask.launcher import find_places, is_ours, render_launcher, write_launcher
+from ask.launcher import find_places, is_ours, is_own_script, render_launcher, write_launcher
 from ask.protocol import errors
 
 NAME = "ask"
-DEFAULT = Path(".local/bin")
+DEFAULT = ".local/bin"
 """Of the home: where a person's own programs are (systemd's file-hierarchy(7))."""
 
 
@@ -24,22 +25,19 @@ DEFAULT = Path(".local/bin")
     "install-launcher",
     cls=Command,
     here=True,
-    examples=[
-        Example("ask install-launcher"),
-        Example('ask install-launcher "$HOME/bin"', before=('mkdir "$HOME/bin"',)),
-    ],
+    examples=[Example("ask install-launcher"), Example('ask install-launcher "$HOME/bin"')],
     codes=[errors.FAILED],
 )
-@click.argument("path", metavar="[PATH]", type=click.Path(path_type=Path), required=False)
-def install_launcher_command(path: Path | None) -> int:
+@click.argument("directory", metavar="[DIRECTORY]", required=False)
+def install_launcher_command(directory: str | None) -> int:
     """Put `ask` on your PATH, in the form that starts fastest.
 
-    Without PATH it is ~/.local/bin/ask. The script starts this installation, with the places of
+    Without DIRECTORY it is ~/.local/bin. The script starts this installation, with the places of
     its packages written down, so that Python need not look for them each time: a fifth of its
-    start. It heeds no PYTHON* variables. Run it again after a move of the installation; to take
+    start. It heeds no PYTHON* variables. Run it again when the installation has changed; to take
     it away, remove the file.
     """
-    path = _find_target(path)
+    path = _find_directory(directory) / NAME
     _refuse_strangers(path)
     version = write_launcher(path, render_launcher(sys.executable, find_places()))
     click.echo(f"{path} starts {version}.")
@@ -47,11 +45,13 @@ def install_launcher_command(path: Path | None) -> int:
     return DONE
 
 
-def _find_target(path: Path | None) -> Path:
-    if path is None:
-        return Path.home() / DEFAULT / NAME
-    path = Path(os.path.abspath(path.expanduser()))
-    return path / NAME if path.is_dir() else path
+def _find_directory(asked: str | None) -> Path:
+    if asked is None:
+        home = os.environ["HOME"] if "HOME" in os.environ else os.path.expanduser("~")
+        asked = os.path.join(home, DEFAULT) if os.path.isabs(home) else ""
+    if not asked:
+        raise click.UsageError("Name the directory: there is no home to put it in.")
+    return Path(os.path.abspath(asked))
 
 
 def _refuse_strangers(path: Path) -> None:
@@ -60,18 +60,33 @@ def _refuse_strangers(path: Path) -> None:
         ours = not os.path.lexists(path) or is_ours(path)
     except OSError as error:
         raise Failed(STORAGE, f"{path} cannot be read: {error.strerror}.") from None
-    if not ours:
+    if ours:
+        return
+    if is_own_script(path):
         raise Failed(
             FAILED,
-            f"{path} is there, and ask install-launcher did not write it: it is left alone.",
-            hint=f"Name another place, or, if you do not need it: rm {path}",
+            f"{path} is the script that pip wrote, by which ask is started: it is left alone.",
+            hint="Name another directory, which is before this one on your PATH.",
         )
+    removable = path.is_file() or path.is_symlink()
+    raise Failed(
+        FAILED,
+        f"{path} is there, and ask install-launcher did not write it: it is left alone.",
+        hint="Name another directory"
+        + (f", or, if you do not need it: rm {shlex.quote(str(path))}" if removable else "."),
+    )
 
 
 def _tell_of_path(path: Path) -> None:
     """Say so if the shell will start another program, or none, by this name."""
-    found = shutil.which(path.name)
-    if found is None or not os.path.samefile(found, path):
-        instead = "nothing" if found is None else found
-        click.echo(f"By the name {path.name} your shell still finds {instead}.", err=True)
-        click.echo(f'Put this into ~/.profile: export PATH="{path.parent}:$PATH"', err=True)
+    found = shutil.which(NAME)
+    if found is not None and os.path.samefile(found, path):
+        return
+    instead = "nothing" if found is None else found
+    click.echo(f"By the name {NAME} your shell still finds {instead}.", err=True)
+    directory = str(path.parent)
+    if directory in os.environ.get("PATH", "").split(os.pathsep):
+        click.echo(f"That comes before {directory} on your PATH.", err=True)
+    else:
+        line = f'export PATH={shlex.quote(directory)}:"$PATH"'
+        click.echo(f"Put this into your shell's profile (~/.profile): {line}", err=True)
