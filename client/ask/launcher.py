@@ -13,8 +13,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from pathlib import Path
 
 from ask.exits import FAILED, STORAGE, Failed
@@ -86,13 +85,9 @@ def find_places() -> list[str]:
         ast.literal_eval(_run([sys.executable, flags, "-c", _OWN_PATH]).rpartition("\n")[2])
         for flags in (_FLAGS, _NORMAL_FLAGS)
     )
-    return _leave_out(library, [*searched, *_find_homes()])
-
-
-def _leave_out(known: Iterable[str], places: Iterable[str]) -> list[str]:
-    """The places that exist and are not known, each once, in their order."""
-    found = dict.fromkeys(os.path.abspath(each) for each in places if os.path.exists(each))
-    return [each for each in found if each not in set(known)]
+    places = [each for each in (*searched, *_find_homes()) if os.path.exists(each)]
+    found = dict.fromkeys(map(os.path.abspath, places))  # each once, in their order
+    return [each for each in found if each not in library]
 
 
 def _find_homes() -> list[str]:
@@ -126,22 +121,20 @@ def write_launcher(path: Path, text: str) -> str:
 
     Raises `Failed`.
     """
-    beside: str | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, beside = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-        with open(descriptor, "w", encoding="utf-8", errors="surrogateescape") as stream:
-            stream.write(text)
-        os.chmod(beside, _MODE)
-        version = _run([beside, "--version"], what=f"The script for {path}")
-        os.replace(beside, path)
-        beside = None
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        try:
+            with open(handle, "w", encoding="utf-8", errors="surrogateescape") as stream:
+                stream.write(text)
+            os.chmod(temporary, _MODE)
+            version = _run([temporary, "--version"], what=f"The script for {path}")
+            os.replace(temporary, path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
     except OSError as error:
         raise Failed(STORAGE, f"{path} cannot be written: {error.strerror}.") from None
-    finally:
-        if beside is not None:
-            with suppress(OSError):
-                os.unlink(beside)
     return version
 
 

@@ -90,8 +90,7 @@ def _spawn(paths: Paths, environ: Mapping[str, str], stale: str | None) -> Liste
     written = os.fstat(log).st_size
     try:
         child = subprocess.Popen(
-            # -P: a directory named askd where the caller stands is not ours.
-            [sys.executable, "-P", "-m", "askd", "run"],
+            name_program("run"),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -122,6 +121,12 @@ def _let_go(child: "subprocess.Popen[bytes]") -> None:
 def _reap(pid: int) -> None:
     with suppress(ChildProcessError):  # somebody else was faster
         os.waitpid(pid, 0)
+
+
+def name_program(*words: str) -> list[str]:
+    """The command line of `askd WORDS`: that of this installation."""
+    # -P: a directory named askd where the caller stands is not ours.
+    return [sys.executable, "-P", "-m", "askd", *words]
 
 
 def inherit(environ: Mapping[str, str]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ask.exits import FAILED, Failed
 from ask.paths import socket_candidates
-from ask.spawn import inherit
+from ask.spawn import inherit, name_program
 
 SERVICE = "askd.service"
 SOCKET = "askd.socket"
@@ -63,7 +63,7 @@ def find_program() -> list[str]:
     script = Path(sys.executable).with_name("askd")
     if os.access(script, os.X_OK):
         return [str(script)]
-    return [sys.executable, "-P", "-m", "askd"]
+    return name_program()
 
 
 def find_directory(environ: Mapping[str, str]) -> Path:

@@ -69,9 +69,10 @@ def find_first(read: Callable[[], bytes], started: float) -> First:
 
 def ask_in_pipe(env: Mapping[str, str], late_ms: int) -> First:
     """`ask PROMPT | ...`."""
+    command = [find_ask(), "-q", word_prompt(late_ms)]
     started = time.perf_counter()
     with subprocess.Popen(
-        [find_ask(), "-q", word_prompt(late_ms)],
+        command,
         env=dict(env),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -19,7 +19,7 @@ from ask.commands.help import Command, Example, Group
 from ask.exits import FAILED, NO_DAEMON, USAGE, Failed
 from ask.paths import Paths
 from ask.protocol import errors
-from ask.spawn import inherit
+from ask.spawn import inherit, name_program
 from ask.terminal import strip_controls
 
 CHECK_LIMIT_S = 30.0
@@ -100,9 +100,8 @@ def check_file() -> Failed | None:
             hint=f"Install it: {sys.executable} -m pip install askd",
         )
     try:
-        # -P: a directory named askd where the caller stands is not ours.
         done = subprocess.run(
-            [sys.executable, "-P", "-m", "askd", "check-config"],
+            name_program("check-config"),
             env=inherit(os.environ),
             stdin=subprocess.DEVNULL,
             capture_output=True,

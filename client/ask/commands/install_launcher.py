@@ -47,7 +47,7 @@ def install_launcher_command(directory: str | None) -> int:
 
 def _find_directory(asked: str | None) -> Path:
     if asked is None:
-        home = os.environ["HOME"] if "HOME" in os.environ else os.path.expanduser("~")
+        home = os.environ.get("HOME", os.path.expanduser("~"))  # which makes / of an empty one
         asked = os.path.join(home, DEFAULT) if os.path.isabs(home) else ""
     if not asked:
         raise click.UsageError("Name the directory: there is no home to put it in.")

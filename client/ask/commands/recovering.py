@@ -15,7 +15,7 @@ from ask.commands.consent import ask_consent
 from ask.commands.daemon import STOP_WAIT_S, stop_daemon
 from ask.commands.doubt import tell_doubt
 from ask.exits import DONE, INTERRUPTED, NO_DAEMON, SIGNALLED, Failed
-from ask.spawn import inherit
+from ask.spawn import inherit, name_program
 
 UNCHANGED = "Nothing was changed."
 
@@ -74,8 +74,7 @@ def run(words: Sequence[str]) -> int:
 
 def _start(words: Sequence[str]) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(
-        # -P: a directory named askd where the caller stands is not ours.
-        [sys.executable, "-P", "-m", "askd", *words],
+        name_program(*words),
         stdin=subprocess.DEVNULL,
         env=inherit(os.environ),
     )

@@ -8,20 +8,8 @@ RESERVED = frozenset(
     (
         *("api", "attach", "auth", "chat", "clear", "compact", "completion", "config", "daemon"),
         *("dial-stdio", "doctor", "fork", "history", "install-launcher", "jobs", "list", "mcp"),
-        *(
-            "models",
-            "new",
-            "pin",
-            "prune",
-            "ps",
-            "rename",
-            "resume",
-            "schedule",
-            "templates",
-            "tools",
-            "unpin",
-        ),
-        "usage",
+        *("models", "new", "pin", "prune", "ps", "rename", "resume", "schedule", "templates"),
+        *("tools", "unpin", "usage"),
     )
 )
 """The keys of `ask.commands.COMMANDS`, which would cost a module to import."""
