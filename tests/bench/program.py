@@ -15,6 +15,5 @@ def find_ask() -> str:
     """Its path; it is written once in a run, and goes with it."""
     directory = Path(tempfile.mkdtemp(prefix="ask-bench-"))
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
-    path = directory / "ask"
-    subprocess.run([ASK, "install-launcher", path], check=True, capture_output=True)
-    return str(path)
+    subprocess.run([ASK, "install-launcher", directory], check=True, capture_output=True)
+    return str(directory / "ask")
