@@ -121,6 +121,17 @@ async def test_a_turn_in_hand_is_running_whatever_the_log_says() -> None:
     assert session.conversation.queue == ["a", "b"]
 
 
+async def test_a_turn_that_has_its_end_is_over_though_it_is_still_in_hand() -> None:
+    session = await make_session(prompt("a"), TurnStarted("a", 1), prompt("b"))
+    session.running = RunningTurn("a", lambda happened: None, lambda: True)
+    await session.append([TurnFinished("a", "completed", 0)])
+    assert (session.active_turn, session.queue, session.position("b")) == (None, ["b"], 0)
+    await session.withdraw("b")
+    assert (session.state, session.is_idle()) == ("idle", False)
+    session.running = None
+    assert session.is_idle()
+
+
 async def test_an_unsaved_end_is_an_end_for_those_who_wait() -> None:
     session = await make_session(prompt("a"), TurnStarted("a", 1))
     watcher = Watcher()

@@ -144,6 +144,13 @@ WAYS: Mapping[str, Mapping[str, Way]] = {
         "#!/bin/sh": Way(swap={"exec curl": "echo 'set -- title body; exec curl'"}),
         "ask jobs logs 4aac0864": Way(before=FAILED, swap={"4aac0864": "cat job"}),
     },
+    "put-ask-on-your-path.md": {
+        ".venv/bin/ask install-launcher": Way(
+            before="rm ~/.local/bin/ask",
+            swap={".venv/bin/ask": "command -v ask"},
+            shows="starts ask",
+        ),
+    },
     "recover.md": {
         "ask doctor --restore": Way(
             swap={

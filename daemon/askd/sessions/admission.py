@@ -47,11 +47,8 @@ NAME_RACES = 3
 
 
 def is_busy(session: LiveSession) -> bool:
-    """Whether a turn runs or waits. One that has its end does neither, though it may still go."""
-    turn_id = session.active_turn
-    return bool(session.queue) or (
-        turn_id is not None and session.conversation.turns[turn_id].finished is None
-    )
+    """Whether a turn runs or waits."""
+    return bool(session.queue) or session.active_turn is not None
 
 
 class Draining(RequestError):

@@ -235,11 +235,15 @@ class LiveSession:
 
     @property
     def active_turn(self) -> str | None:
-        """The turn that has started and is not over: in the driver's hands, or parked."""
-        if self.running is not None:
-            return self.running.turn_id
-        started = self.conversation.running
-        return None if started in self.closing else started
+        """The turn that has started and is not over: in the driver's hands, or parked.
+
+        One that has its end may still be in the driver's hands, which puts it away in a moment:
+        whoever has seen the end does not wait for that.
+        """
+        turn_id = self.running.turn_id if self.running else self.conversation.running
+        if turn_id is None or turn_id in self.closing:
+            return None
+        return None if self.conversation.finished(turn_id) else turn_id
 
     @property
     def state(self) -> SessionState:
@@ -252,6 +256,7 @@ class LiveSession:
         """Whether nobody would miss the session if it were taken out of memory."""
         return (
             self.state == "idle"
+            and self.running is None
             and self.conversation.last_seq > 0  # else its first commit is under way, and comes here
             and not self.hub.watched
             and not self.closing

@@ -115,6 +115,6 @@ def _find_options(session: LiveSession, model: str | None) -> tuple[str | None, 
     """The turn whose request is the next, and what it asks for; `model`: of one to come."""
     turn_id = session.active_turn or next(iter(session.queue), None)
     record = session.conversation.turn_record(turn_id) if turn_id is not None else None
-    if record is None or record.finished is not None:  # it is over, and put away in a moment
+    if record is None:
         return None, TurnOptions(model=model)
     return turn_id, record.prompt.options

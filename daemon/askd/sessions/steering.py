@@ -58,8 +58,7 @@ def find_joinable(session: LiveSession) -> TurnRecord | None:
         return None
     if running is not None and not running.can_join():
         return None
-    record = session.conversation.turns.get(turn_id)
-    return None if record is None or record.finished is not None else record
+    return session.conversation.turns.get(turn_id)
 
 
 def check_promise(prompt: Prompt, record: TurnRecord) -> None:

@@ -380,6 +380,7 @@ PROGRESS = as_event(
         "params": {"progressToken": 1, "progress": 1, "message": "x" * 60_000},
     }
 )
+COMMENTS = (b": " + b"x" * 97 + b"\n") * 100
 
 
 @pytest.mark.parametrize(
@@ -388,7 +389,7 @@ PROGRESS = as_event(
         (lambda size: Status(200, b'"' + b"x" * size + b'"'), "far sent more than 1 MiB"),
         (lambda size: (PROGRESS,) * (size // 60_000 + 1), "far sent more than 1 MiB"),
         (lambda size: (b"data: " + b"x" * size,), "SSE stream failed"),
-        (lambda size: (b": " + b"x" * 99 + b"\n",) * (size // 100), "far sent more than 1 MiB"),
+        (lambda size: (COMMENTS,) * (size // len(COMMENTS) + 1), "far sent more than 1 MiB"),
     ],
     ids=["json", "events", "one-event", "comments"],
 )
