@@ -25,12 +25,19 @@ def make_session() -> LiveSession:
     return LiveSession("c", log=FakeStore(), hub=Hub(encode), ephemeral=False)
 
 
+def is_asleep() -> bool:
+    """Whether no task here waits for a moment: nothing would run however long one waits."""
+    return trio.lowlevel.current_statistics().seconds_to_next_deadline == float("inf")
+
+
 async def test_little_is_kept_soon_also_while_nothing_more_is_said(
     kept: list[Partial], autojump_clock: trio.testing.MockClock
 ) -> None:
     session = make_session()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(save_now_and_then, session)
+        await trio.testing.wait_all_tasks_blocked()
+        assert is_asleep(), "nothing was said yet"
         session.say("t", "i", kind="text", text="so ")
         session.say("t", "i", kind="text", text="far")
         save_much(session)
@@ -39,6 +46,10 @@ async def test_little_is_kept_soon_also_while_nothing_more_is_said(
         assert kept == [Partial("c", "t", "i", "text", "so far")]
         await trio.sleep(SAVE_INTERVAL_S * 2)
         assert len(kept) == 1, "what is kept already is not kept again"
+        assert is_asleep()
+        session.say("t", "i", kind="text", text=", so good")
+        await trio.sleep(SAVE_INTERVAL_S * 1.5)
+        assert kept[1:] == [Partial("c", "t", "i", "text", "so far, so good")]
         nursery.cancel_scope.cancel()
 
 

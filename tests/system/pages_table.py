@@ -147,7 +147,7 @@ WAYS: Mapping[str, Mapping[str, Way]] = {
     "put-ask-on-your-path.md": {
         ".venv/bin/ask install-launcher": Way(
             before="rm ~/.local/bin/ask",
-            swap={".venv/bin/ask": "command -v ask"},
+            swap={".venv/bin/ask": "echo ask"},
             shows="starts ask",
         ),
     },

@@ -472,7 +472,8 @@ def test_a_broken_database_says_no_secret(tmp_path: Path) -> None:
                 file.write(b"\xff" * path.stat().st_size)
         result = search.ask("-s", "work", "-m", "groq/fake", "TEXT")
         assert result.code == 74, result
-        world.kill_daemon(signal.SIGKILL)
+        daemon.signal(signal.SIGKILL)  # if it has not ended by itself yet, as it does some time
+        daemon.finish()
         again = world.start(
             command=DAEMON, env={"ASK_LOG": "debug", "GROQ_API_KEY": search.canaries["daemon"]}
         )

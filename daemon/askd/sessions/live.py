@@ -235,15 +235,11 @@ class LiveSession:
 
     @property
     def active_turn(self) -> str | None:
-        """The turn that has started and is not over: in the driver's hands, or parked.
-
-        One that has its end may still be in the driver's hands, which puts it away in a moment:
-        whoever has seen the end does not wait for that.
-        """
+        """The turn that has started and is not over: in the driver's hands, or parked."""
         turn_id = self.running.turn_id if self.running else self.conversation.running
-        if turn_id is None or turn_id in self.closing:
-            return None
-        return None if self.conversation.finished(turn_id) else turn_id
+        # One that has its end may be in hand for a moment more; nobody waits for that.
+        is_over = turn_id in self.closing or (turn_id and self.conversation.finished(turn_id))
+        return None if is_over else turn_id
 
     @property
     def state(self) -> SessionState:

@@ -13,8 +13,9 @@ from askd.store.log import Partial
 
 
 async def save_now_and_then(session: LiveSession) -> None:
-    """Keep what is new at regular times, until cancelled: an answer may pause for long."""
+    """Keep what is new soon after it came, until cancelled; asleep where nothing comes."""
     while True:
+        await session.texts.wait_unsaved()
         await trio.sleep(SAVE_INTERVAL_S)
         _save(session, session.texts.take_unsaved())
 

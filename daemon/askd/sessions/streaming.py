@@ -8,6 +8,8 @@ decides nothing about when.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import trio
+
 from askd.core.events import Event
 from askd.sessions.hub import TextKind
 
@@ -58,6 +60,7 @@ class RunningTexts:
 
     def __init__(self) -> None:
         self._streams: dict[tuple[str, TextKind], _Stream] = {}
+        self._growth = trio.Event()
 
     def add(self, turn_id: str, item_id: str, *, kind: TextKind, text: str) -> int:
         """Append a fragment; answer its offset in code points."""
@@ -66,6 +69,7 @@ class RunningTexts:
         stream.pieces.append(text)
         stream.length += len(text)
         stream.unsaved_bytes += len(text.encode("utf-8", "replace"))
+        self._growth.set()
         return offset
 
     def snapshot(self) -> list[LiveText]:
@@ -75,8 +79,14 @@ class RunningTexts:
             for (item_id, kind), stream in self._streams.items()
         ]
 
+    async def wait_unsaved(self) -> None:
+        """Wait until a text grows, or return at once if one has since all were taken last."""
+        await self._growth.wait()
+
     def take_unsaved(self, at_least: int = 1) -> list[LiveText]:
         """The texts that grew by that many bytes since they were taken last."""
+        if at_least <= 1 and self._growth.is_set():
+            self._growth = trio.Event()
         taken = []
         for (item_id, kind), stream in self._streams.items():
             if stream.unsaved_bytes >= at_least:

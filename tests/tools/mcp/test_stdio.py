@@ -211,7 +211,10 @@ async def test_in_a_flood_calls_are_answered_and_others_have_their_time(tmp_path
 async def test_a_flood_without_a_pause_ends_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stdio, "MOST_FLOOD", 2500)
+    # A pace that any machine can keep up with: at one which it cannot, nothing would have to wait.
+    monkeypatch.setattr(stdio, "MESSAGES_PER_S", 50)
+    monkeypatch.setattr(stdio, "MESSAGES_AT_ONCE", 50)
+    monkeypatch.setattr(stdio, "MOST_FLOOD", 100)
     async with hold(tmp_path, "--flood") as held:
         held.owner.need()
         await wait_until(lambda: held.owner.error is not None)
