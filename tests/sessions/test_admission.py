@@ -217,6 +217,7 @@ async def test_a_turn_that_has_its_end_keeps_nobody_busy_though_it_still_goes() 
         await room.finish(first)
         session = first.session
         session.running = RunningTurn(first.turn_id, lambda happened: None, lambda: False)
+        assert session.active_turn is None
         second = await room.ask("2", target=to(session), busy="fail")
         assert (await room.finish(second)).code == DONE
 

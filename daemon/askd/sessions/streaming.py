@@ -85,7 +85,7 @@ class RunningTexts:
 
     def take_unsaved(self, at_least: int = 1) -> list[LiveText]:
         """The texts that grew by that many bytes since they were taken last."""
-        if at_least <= 1 and self._growth.is_set():
+        if at_least <= 1 and self._growth.is_set():  # else somebody waits for this very event
             self._growth = trio.Event()
         taken = []
         for (item_id, kind), stream in self._streams.items():
